@@ -1,0 +1,74 @@
+"""The seam between us and an HTTP library: a request, an answer, and a protocol of two methods.
+
+Everything above it (retry, decoding, providers) is the same whichever library is below; a test replaces it with
+twenty lines. Implementations: `agentforge.http.httpx_transport` (the default) and `agentforge.http.aiohttp_transport`
+(extra ``fast``, chosen by name, never merely because it is installed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+__all__ = ("HttpRequest", "HttpResponse", "HttpStream", "HttpTimeouts", "HttpTransport")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTimeouts:
+    """Seconds. ``read`` bounds each wait for further bytes, ``total`` the whole exchange (``None``: unbounded)."""
+
+    connect: float = 10.0
+    read: float = 60.0
+    write: float = 60.0
+    pool: float = 60.0
+    total: float | None = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request as bytes. ``headers`` are pairs of bytes without Host and Content-Length, prepared once by the
+    caller; ``url`` is absolute."""
+
+    method: str
+    url: str
+    headers: Sequence[tuple[bytes, bytes]]
+    content: bytes
+    timeouts: HttpTimeouts
+
+
+@dataclass(slots=True)
+class HttpResponse:
+    """A whole answer. Header names are lower case; of repeated headers the last one stays."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@dataclass(slots=True)
+class HttpStream:
+    """An answer whose body is still arriving; ``chunks`` are the decoded bytes as the network brings them."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: AsyncIterator[bytes]
+
+
+@runtime_checkable
+class HttpTransport(Protocol):
+    """Sends requests on one event loop. Failures are `ModelConnectionError`, `ModelTimeoutError` or `ProtocolError`,
+    never the library's own; a status of any kind is an answer, not an error."""
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send and read the whole answer."""
+        ...
+
+    def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[HttpStream]:
+        """Send and hand out the answer while it arrives; leaving the block closes the exchange."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close all connections; safe to call twice."""
+        ...

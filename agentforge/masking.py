@@ -1,0 +1,51 @@
+"""Secrets that must not travel: a small set of values, and a function that masks them in any text.
+
+No registry of the process: whoever holds a secret (a model, a service, an HTTP client) holds a
+`Secrets` and masks what leaves it. Values shorter than four characters are not registered, as masking
+them would tear ordinary words apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ("MASK", "Secrets")
+
+MASK = "***"
+_SHORTEST = 4
+
+
+class Secrets:
+    """A set of secret values; ``mask`` replaces each of them, longest first.
+
+    >>> Secrets(["sk-12345"]).mask("key sk-12345 was refused")
+    'key *** was refused'
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._values: tuple[str, ...] = ()
+        for value in values:
+            self.add(value)
+
+    def add(self, value: str) -> None:
+        """Register a value; empty and very short ones are ignored."""
+        if len(value) >= _SHORTEST and value not in self._values:
+            self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
+
+    def mask(self, text: str) -> str:
+        """The text with every registered value replaced by ``***``."""
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, MASK)
+        return text
+
+    def __or__(self, other: Secrets) -> Secrets:
+        return Secrets((*self._values, *other._values))
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def __repr__(self) -> str:
+        return f"Secrets({len(self._values)} masked)"

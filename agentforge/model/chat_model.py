@@ -1,0 +1,36 @@
+"""The contract that every model fulfils; two ways to ask, one profile that says what it can do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol, runtime_checkable
+
+from agentforge.model.events import ChatEvent
+from agentforge.model.profile import ModelProfile
+from agentforge.model.request import ChatRequest
+from agentforge.model.response import ChatResponse
+
+__all__ = ("ChatModel",)
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A model that answers a conversation. Safe to use from many tasks at once; one client per event loop."""
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What this endpoint and model can do, and what happens where it cannot."""
+        ...
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        """The whole reply. Raises `ModelError`."""
+        ...
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
+        """The reply as events, `ResponseDone` last. A stream that ends early or carries an error raises `ModelError`;
+        closing the iterator closes the connection."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections; safe to call twice."""
+        ...

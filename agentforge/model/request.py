@@ -1,0 +1,171 @@
+"""What is asked of a model: messages and parameters, in no vendor's form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import ClassVar, Literal, TypeAlias
+
+from agentforge.model.messages import ChatMessage, UserMessage
+from agentforge.model.specification import ToolSpecification
+
+__all__ = (
+    "ChatRequest",
+    "ChatRequestParameters",
+    "ReasoningEffort",
+    "ResponseFormat",
+    "ToolChoice",
+)
+
+ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+_NOTHING: Mapping[str, object] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """Whether and what the model must call.
+
+    ``mode``: ``auto``, ``none``, ``required`` (any tool), ``tool`` (the one in ``names``), ``allowed`` (only those in
+    ``names``; ``required`` says whether one of them must be called).
+    """
+
+    mode: Literal["auto", "none", "required", "tool", "allowed"]
+    names: tuple[str, ...] = ()
+    required: bool = False
+
+    AUTO: ClassVar[ToolChoice]
+    NONE: ClassVar[ToolChoice]
+    REQUIRED: ClassVar[ToolChoice]
+
+    @classmethod
+    def tool(cls, name: str) -> ToolChoice:
+        """Exactly this tool."""
+        return cls("tool", (name,), required=True)
+
+    @classmethod
+    def allowed(cls, names: Iterable[str], *, required: bool = False) -> ToolChoice:
+        """Only these tools may be called; with ``required`` one of them must."""
+        return cls("allowed", tuple(names), required)
+
+    @classmethod
+    def of(cls, value: ToolChoice | str) -> ToolChoice:
+        """``auto``, ``none`` and ``required`` by name; any other text is a tool's name."""
+        if isinstance(value, ToolChoice):
+            return value
+        if value in ("auto", "none", "required"):
+            return {"auto": cls.AUTO, "none": cls.NONE, "required": cls.REQUIRED}[value]
+        return cls.tool(value)
+
+    @property
+    def forces_a_call(self) -> bool:
+        """Whether a reply without a call breaks the choice."""
+        return self.required or self.mode == "required"
+
+
+ToolChoice.AUTO = ToolChoice("auto")
+ToolChoice.NONE = ToolChoice("none")
+ToolChoice.REQUIRED = ToolChoice("required", required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFormat:
+    """The form of the answer: ``text``, ``json`` (any JSON, no schema) or ``json_schema``. The last two differ:
+    only a schema makes the fields certain (seed B 2)."""
+
+    type: Literal["text", "json", "json_schema"]
+    name: str = "answer"
+    schema: Mapping[str, object] | None = field(default=None, hash=False)
+    strict: bool | None = None
+    description: str | None = None
+
+    TEXT: ClassVar[ResponseFormat]
+    JSON: ClassVar[ResponseFormat]
+
+    @classmethod
+    def json_schema(
+        cls,
+        schema: Mapping[str, object],
+        *,
+        name: str = "answer",
+        strict: bool | None = True,
+        description: str | None = None,
+    ) -> ResponseFormat:
+        """An answer that fits ``schema``."""
+        return cls("json_schema", name, schema, strict, description)
+
+
+ResponseFormat.TEXT = ResponseFormat("text")
+ResponseFormat.JSON = ResponseFormat("json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequestParameters:
+    """The settings of a request. ``None`` means: not set, the model's or endpoint's default holds.
+
+    ``tool_choice`` also takes ``"auto"``, ``"none"``, ``"required"`` or a tool's name. ``custom_parameters`` go into the
+    request body as they are, for what only one vendor knows. A model's own defaults are merged below these.
+    """
+
+    model_name: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_output_tokens: int | None = None
+    stop: tuple[str, ...] | None = None
+    seed: int | None = None
+    tools: tuple[ToolSpecification, ...] = ()
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: ResponseFormat | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    custom_parameters: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        if type(self.tools) is not tuple:
+            set_(self, "tools", tuple(self.tools))
+        if isinstance(self.tool_choice, str):
+            set_(self, "tool_choice", ToolChoice.of(self.tool_choice))
+        if isinstance(self.stop, str):
+            set_(self, "stop", (self.stop,))
+        elif self.stop is not None and type(self.stop) is not tuple:
+            set_(self, "stop", tuple(self.stop))
+
+    @staticmethod
+    def merge(
+        defaults: ChatRequestParameters | None, overrides: ChatRequestParameters | None
+    ) -> ChatRequestParameters:
+        """``overrides`` over ``defaults``, field by field; custom parameters are merged key by key, and tools given
+        in ``overrides`` replace those of ``defaults``."""
+        if defaults is None or overrides is None:
+            return overrides or defaults or ChatRequestParameters()
+        changes: dict[str, object] = {}
+        for item in fields(ChatRequestParameters):
+            value = getattr(overrides, item.name)
+            if item.name == "custom_parameters":
+                value = {**defaults.custom_parameters, **value} if value else None
+            if value is not None and value != ():
+                changes[item.name] = value
+        return replace(defaults, **changes) if changes else defaults  # type: ignore[arg-type]
+
+    def with_(self, **changes: object) -> ChatRequestParameters:
+        """A copy with some fields changed."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ChatRequest:
+    """Messages and parameters. ``messages`` takes a text (one user message) or a sequence, which is copied."""
+
+    messages: tuple[ChatMessage, ...]
+    parameters: ChatRequestParameters
+
+    def __init__(
+        self,
+        messages: str | Iterable[ChatMessage],
+        parameters: ChatRequestParameters | None = None,
+    ) -> None:
+        set_ = object.__setattr__
+        if isinstance(messages, str):
+            messages = (UserMessage(messages),)
+        set_(self, "messages", messages if isinstance(messages, tuple) else tuple(messages))
+        set_(self, "parameters", parameters if parameters is not None else ChatRequestParameters())

@@ -1,0 +1,154 @@
+"""Declaring a tool: one decorator, one parameter note, and what happens with the result (seed A 3.2.1, 3.2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, Literal, TypeVar, overload
+
+__all__ = ("MISSING", "MemoryId", "P", "ReturnBehavior", "ToolDeclaration", "declaration_of", "tool")
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_ATTRIBUTE = "__agentforge_tool__"
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final[Any] = _Missing()
+"""Says that a value was not given, where ``None`` is a value."""
+
+
+class ReturnBehavior(Enum):
+    """What happens with a tool's result.
+
+    The run returns at once iff there are calls, every outcome is ``OK``, and the last call is
+    ``IMMEDIATE_IF_LAST`` or every call is ``IMMEDIATE`` or ``IMMEDIATE_IF_LAST``.
+    """
+
+    TO_LLM = "to_llm"
+    """Back to the model, which goes on (the default)."""
+    IMMEDIATE = "immediate"
+    """Straight to the caller."""
+    IMMEDIATE_IF_LAST = "immediate_if_last"
+    """Straight to the caller when it is the last call of the reply."""
+
+
+class MemoryId:
+    """Marks a hidden parameter that gets the conversation's memory id: ``Annotated[str, MemoryId]`` (or the type
+    `MemoryId` itself as the annotation)."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class P:
+    """A parameter's note, inside ``Annotated``: description, another name, whether required, a default.
+
+    >>> P("name of the city").description
+    'name of the city'
+    """
+
+    description: str | None
+    name: str | None
+    required: bool | None
+    default: Any
+
+    def __init__(
+        self,
+        *description: str,
+        name: str | None = None,
+        required: bool | None = None,
+        default: Any = MISSING,
+    ) -> None:
+        set_ = object.__setattr__
+        set_(self, "description", "\n".join(description) or None)
+        set_(self, "name", name)
+        set_(self, "required", required)
+        set_(self, "default", default)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDeclaration:
+    """What `tool` noted on a function; everything unset is derived from the function."""
+
+    description: str | None = None
+    name: str | None = None
+    return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM
+    effect: Literal["read", "write"] | None = None
+    strict: bool | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    timeout: float | None = None
+    serial: str | None = None
+    sequential: bool = False
+
+
+@overload
+def tool(function: _F, /) -> _F: ...
+@overload
+def tool(
+    *description: str,
+    name: str | None = None,
+    return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM,
+    effect: Literal["read", "write"] | None = None,
+    strict: bool | None = None,
+    metadata: Mapping[str, object] | None = None,
+    timeout: float | None = None,
+    serial: str | None = None,
+    sequential: bool = False,
+) -> Callable[[_F], _F]: ...
+def tool(
+    *description: Any,
+    name: str | None = None,
+    return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM,
+    effect: Literal["read", "write"] | None = None,
+    strict: bool | None = None,
+    metadata: Mapping[str, object] | None = None,
+    timeout: float | None = None,
+    serial: str | None = None,
+    sequential: bool = False,
+) -> Any:
+    """Declare a function or method a tool; it stays callable and typed as it was.
+
+    Positional texts, joined by newlines, are the description; without one, the docstring's. Works bare, on instance,
+    class, static and private methods, async or sync, above or below ``@classmethod`` and ``@staticmethod``.
+    ``timeout`` is in seconds. ``serial`` names a key whose calls never run side by side; ``sequential`` makes the call
+    a barrier in its batch.
+
+    >>> @tool("Current weather of a city.")
+    ... def get_weather(city: str) -> str:
+    ...     return f"{city}: 22 degrees"
+    >>> get_weather("Hangzhou")
+    'Hangzhou: 22 degrees'
+    """
+    if len(description) == 1 and not isinstance(description[0], str):
+        return _mark(description[0], ToolDeclaration())
+    declaration = ToolDeclaration(
+        description="\n".join(description) or None,
+        name=name or None,
+        return_behavior=return_behavior,
+        effect=effect,
+        strict=strict,
+        metadata=dict(metadata or {}),
+        timeout=timeout,
+        serial=serial,
+        sequential=sequential,
+    )
+    return lambda function: _mark(function, declaration)
+
+
+def _mark(function: Any, declaration: ToolDeclaration) -> Any:
+    target = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
+    if not callable(target):
+        raise TypeError(f"@tool needs a function or method, not {type(function).__name__}")
+    setattr(target, _ATTRIBUTE, declaration)
+    return function
+
+
+def declaration_of(function: object) -> ToolDeclaration | None:
+    """What `tool` noted on ``function`` (a function, method, classmethod or staticmethod); ``None`` if nothing."""
+    if isinstance(function, (classmethod, staticmethod)):
+        function = function.__func__
+    found = getattr(function, _ATTRIBUTE, None)
+    return found if isinstance(found, ToolDeclaration) else None

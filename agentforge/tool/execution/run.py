@@ -1,0 +1,208 @@
+"""One conversation turn while it runs: its identity, its bounds, and what it has used and done so far."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from typing import TYPE_CHECKING
+
+from agentforge.model.history import History
+from agentforge.model.usage import TokenUsage
+
+if TYPE_CHECKING:
+    from agentforge.model.response import ChatResponse
+    from agentforge.tool.execution.result import ToolExecution
+
+__all__ = ("Cancellation", "PartialRun", "Run", "ToolContext")
+
+
+class Cancellation:
+    """Whether the run is to stop, and why. Safe to read from any thread; ``wait`` serves async tools.
+
+    A sync tool in a thread cannot be stopped from outside: long ones look at ``requested`` themselves.
+    """
+
+    __slots__ = ("_callbacks", "reason")
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._callbacks: list[Callable[[], None]] = []
+
+    @property
+    def requested(self) -> bool:
+        """Whether the run is to stop."""
+        return self.reason is not None
+
+    def request(self, reason: str) -> None:
+        """Ask the run to stop; the first reason stays."""
+        if self.reason is None:
+            self.reason = reason
+            for callback in tuple(self._callbacks):
+                callback()
+
+    def on_request(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call ``callback`` once when the run is to stop (at once if it already is); returns how to take that back."""
+        if self.requested:
+            callback()
+            return lambda: None
+        self._callbacks.append(callback)
+        return lambda: self._callbacks.remove(callback) if callback in self._callbacks else None
+
+    async def wait(self) -> str:
+        """Return the reason once the run is to stop."""
+        loop = asyncio.get_running_loop()
+        event = asyncio.Event()
+        undo = self.on_request(lambda: loop.call_soon_threadsafe(event.set))
+        try:
+            await event.wait()
+        finally:
+            undo()
+        return self.reason or ""
+
+
+class Run:
+    """A run is a turn: mutable, made for each `chat` and alive until it ends.
+
+    ``deadline`` is a time of `time.monotonic`. ``user_data`` is the application's and never sent to a model;
+    ``state`` is what the tools of this turn share; ``attributes`` are notes of advisors and gates that survive
+    rounds. ``messages`` is always a valid history, also after an error or a cancellation.
+    """
+
+    __slots__ = (
+        "attributes",
+        "cancellation",
+        "context",
+        "deadline",
+        "id",
+        "intermediate_responses",
+        "memory_id",
+        "messages",
+        "parent_id",
+        "roles",
+        "round",
+        "state",
+        "tenant",
+        "token_usage",
+        "tool_executions",
+        "user_data",
+    )
+
+    def __init__(
+        self,
+        *,
+        memory_id: object = None,
+        tenant: str | None = None,
+        roles: Iterable[str] = (),
+        user_data: Mapping[str, object] | None = None,
+        timeout: float | None = None,
+        parent: Run | None = None,
+        id: str | None = None,  # noqa: A002  (a run's own id)
+    ) -> None:
+        self.id = id or uuid.uuid4().hex
+        self.parent_id = parent.id if parent is not None else None
+        self.memory_id = memory_id
+        self.tenant = tenant
+        self.roles = frozenset(roles)
+        self.user_data: Mapping[str, object] = user_data if user_data is not None else {}
+        self.deadline = time.monotonic() + timeout if timeout is not None else None
+        self.cancellation = Cancellation()
+        self.state: MutableMapping[str, object] = {}
+        self.attributes: MutableMapping[str, object] = {}
+        self.round = 0
+        self.token_usage = TokenUsage()
+        self.messages: History = History()
+        self.tool_executions: list[ToolExecution] = []
+        self.intermediate_responses: list[ChatResponse] = []
+        self.context = ToolContext(self)
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline (never below 0); ``None`` without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def cancel(self, reason: str = "cancelled by the application") -> None:
+        """Stop the run; `chat` raises `RunCancelledError` with a valid partial history. Safe from any thread."""
+        self.cancellation.request(reason)
+
+    def partial(self) -> PartialRun:
+        """What the run has done so far."""
+        return PartialRun(self)
+
+    def __repr__(self) -> str:
+        return f"Run({self.id}, round {self.round}, {len(self.tool_executions)} executions)"
+
+
+class ToolContext:
+    """A tool's read-only view of its run; a parameter of this type is injected and never in the schema.
+
+    ``state`` alone can be written: it is shared by the tools of this turn.
+    """
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self._run.id
+
+    @property
+    def memory_id(self) -> object:
+        """The conversation's id, as the caller gave it."""
+        return self._run.memory_id
+
+    @property
+    def tenant(self) -> str | None:
+        """The tenant the run acts for."""
+        return self._run.tenant
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles of the user the run acts for."""
+        return self._run.roles
+
+    @property
+    def user_data(self) -> Mapping[str, object]:
+        """The application's own data for this run."""
+        return self._run.user_data
+
+    @property
+    def state(self) -> MutableMapping[str, object]:
+        """What the tools of this turn share."""
+        return self._run.state
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Whether the run is to stop; long sync tools look at it."""
+        return self._run.cancellation
+
+    def remaining(self) -> float | None:
+        """Seconds until the run's deadline; ``None`` without one."""
+        return self._run.remaining()
+
+    @property
+    def run(self) -> Run:
+        """The run itself, for a tool that starts a run of its own (as its ``parent``)."""
+        return self._run
+
+    def __repr__(self) -> str:
+        return f"ToolContext({self._run.id})"
+
+
+class PartialRun:
+    """What a run had done when it ended early: a valid history, all executions, the usage."""
+
+    __slots__ = ("intermediate_responses", "messages", "run_id", "token_usage", "tool_executions")
+
+    def __init__(self, run: Run) -> None:
+        self.run_id = run.id
+        self.messages = run.messages
+        self.tool_executions = tuple(run.tool_executions)
+        self.intermediate_responses = tuple(run.intermediate_responses)
+        self.token_usage = run.token_usage
+
+    def __repr__(self) -> str:
+        return f"PartialRun({len(self.messages)} messages, {len(self.tool_executions)} executions)"

@@ -1,0 +1,73 @@
+"""A tool with all that is needed to call it, and where tools come from.
+
+A `BoundTool` is LangChain4j's pair of specification and executor; a `ToolSource` is its tool provider: asked
+before every model call, it looks at the run and answers with the tools of this request. Views over a source
+(`only`, `without`, `prefix`, `rename`, `augmented`) are sources themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from agentforge.model.specification import ToolSpecification
+from agentforge.model.tool_call import ToolExecutionRequest
+from agentforge.tool.declare import ReturnBehavior
+from agentforge.tool.execution.result import ToolExecutionResult
+from agentforge.tool.execution.run import Run, ToolContext
+
+__all__ = ("ArgumentBinder", "BoundTool", "Effect", "ToolExecutor", "ToolSource")
+
+Effect: TypeAlias = Literal["read", "write"]
+
+ToolExecutor: TypeAlias = (
+    Callable[[ToolExecutionRequest], "str | ToolExecutionResult | Awaitable[str | ToolExecutionResult]"]
+    | Callable[[ToolExecutionRequest, ToolContext], "str | ToolExecutionResult | Awaitable[str | ToolExecutionResult]"]
+)
+"""The extension point (seed A 3.1.2): any callable ``(request)`` or ``(request, context)``, sync or async, that gives
+text or a `ToolExecutionResult`."""
+
+
+class ArgumentBinder(Protocol):
+    """Checks the parsed arguments against the whole schema and coerces them exactly, before anything runs.
+
+    Returns what the executor is handed in `BoundTool.invoke`; raises `ToolArgumentsError` with every problem.
+    """
+
+    def __call__(self, arguments: dict[str, object], /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundTool:
+    """One callable tool; compared by identity.
+
+    ``bind`` validates, ``invoke(request, bound, run)`` runs and converts (a coroutine function). ``timeout`` in
+    seconds overrides the service's; ``None`` takes it. ``effect`` undeclared means the safety of a write with the
+    coercion of a read. ``serial`` names a key: calls that share it never run side by side. ``sequential`` makes the
+    call a barrier in its batch. ``blocking`` says that ``invoke`` hands over to a worker thread.
+    """
+
+    specification: ToolSpecification
+    bind: ArgumentBinder
+    invoke: Callable[[ToolExecutionRequest, Any, Run], Awaitable[ToolExecutionResult]]
+    return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM
+    effect: Effect | None = None
+    source_name: str = "local"
+    timeout: float | None = None
+    serial: str | None = None
+    sequential: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name the model calls it by."""
+        return self.specification.name
+
+
+@runtime_checkable
+class ToolSource(Protocol):
+    """Where tools come from. Returning the same sequence object again says that nothing changed."""
+
+    async def tools(self, run: Run) -> Sequence[BoundTool]:
+        """The tools for the next request of ``run``."""
+        ...
