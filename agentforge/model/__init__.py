@@ -1,0 +1,89 @@
+"""How a model speaks: messages, requests, responses, events, and the contract every model fulfils."""
+
+from agentforge.model.arguments import ArgumentLimits, parse_arguments
+from agentforge.model.chat_model import ChatModel
+from agentforge.model.content import (
+    AudioContent,
+    Content,
+    FileContent,
+    ImageContent,
+    ProviderState,
+    TextContent,
+    ThinkingContent,
+)
+from agentforge.model.events import (
+    ChatEvent,
+    Event,
+    Notice,
+    ResponseDone,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallReady,
+    UsageEvent,
+)
+from agentforge.model.history import History, mend_history
+from agentforge.model.messages import (
+    AiMessage,
+    ChatMessage,
+    SystemMessage,
+    ToolExecutionResultMessage,
+    UserMessage,
+)
+from agentforge.model.profile import Degradation, ModelProfile, ToolMode
+from agentforge.model.request import (
+    ChatRequest,
+    ChatRequestParameters,
+    ReasoningEffort,
+    ResponseFormat,
+    ToolChoice,
+)
+from agentforge.model.response import ChatResponse, FinishReason
+from agentforge.model.specification import ToolParameters, ToolParametersBuilder, ToolSpecification
+from agentforge.model.tool_call import ToolExecutionRequest, new_call_id
+from agentforge.model.usage import TokenUsage
+
+__all__ = (
+    "AiMessage",
+    "ArgumentLimits",
+    "AudioContent",
+    "ChatEvent",
+    "ChatMessage",
+    "ChatModel",
+    "ChatRequest",
+    "ChatRequestParameters",
+    "ChatResponse",
+    "Content",
+    "Degradation",
+    "Event",
+    "FileContent",
+    "FinishReason",
+    "History",
+    "ImageContent",
+    "ModelProfile",
+    "Notice",
+    "ProviderState",
+    "ReasoningEffort",
+    "ResponseDone",
+    "ResponseFormat",
+    "SystemMessage",
+    "TextContent",
+    "TextDelta",
+    "ThinkingContent",
+    "ThinkingDelta",
+    "TokenUsage",
+    "ToolCallDelta",
+    "ToolCallReady",
+    "ToolChoice",
+    "ToolExecutionRequest",
+    "ToolExecutionResultMessage",
+    "ToolMode",
+    "ToolParameters",
+    "ToolParametersBuilder",
+    "ToolSpecification",
+    "UsageEvent",
+    "UserMessage",
+    "mend_history",
+    "new_call_id",
+    "parse_arguments",
+)

@@ -38,7 +38,7 @@ class ArgumentLimits:
 DEFAULT_ARGUMENT_LIMITS = ArgumentLimits()
 
 
-class _Refused(ValueError):
+class _RefusedError(ValueError):
     """Well-formed JSON that our policy refuses; unlike a syntax error no repair is tried."""
 
 
@@ -60,7 +60,7 @@ def parse_arguments(
         if isinstance(value, str):
             value = _unquoted(value)
         if not isinstance(value, dict):
-            raise _Refused(f"a JSON object was expected, {_kind(value)} came")
+            raise _RefusedError(f"a JSON object was expected, {_kind(value)} came")
         _check_shape(text, value, limits)
     except RecursionError:
         _refuse(tool, f"they are nested deeper than {limits.max_depth} levels")
@@ -87,21 +87,7 @@ def _load(text: str) -> Any:
                 return _strictly(candidate)
             except json.JSONDecodeError:
                 continue
-        raise ValueError(
-            f"not valid JSON ({error.msg} at line {error.lineno} column {error.colno})"
-        ) from None
-
-
-def _strictly(text: str) -> Any:
-    # strict=False: raw control characters inside texts are kept, as models write line breaks so.
-    return json.loads(
-        text,
-        strict=False,
-        object_pairs_hook=_object,
-        parse_constant=_constant,
-        parse_float=_float,
-        parse_int=_int,
-    )
+        raise ValueError(f"not valid JSON ({error.msg} at line {error.lineno} column {error.colno})") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -110,26 +96,36 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Refused(f"the key {key!r} is given more than once")
+                raise _RefusedError(f"the key {key!r} is given more than once")
             seen.add(key)
     return made
 
 
 def _constant(name: str) -> NoReturn:
-    raise _Refused(f"{name} is not a JSON number")
+    raise _RefusedError(f"{name} is not a JSON number")
 
 
 def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value) or len(text) > _NUMBER_DIGITS:
-        raise _Refused("a number is too large to be read exactly")
+        raise _RefusedError("a number is too large to be read exactly")
     return value
 
 
 def _int(text: str) -> int:
     if len(text) > _NUMBER_DIGITS:
-        raise _Refused(f"a number has more than {_NUMBER_DIGITS} digits")
+        raise _RefusedError(f"a number has more than {_NUMBER_DIGITS} digits")
     return int(text)
+
+
+# strict=False: raw control characters inside texts are kept, as models write line breaks so.
+_strictly = json.JSONDecoder(
+    strict=False,
+    object_pairs_hook=_object,
+    parse_constant=_constant,
+    parse_float=_float,
+    parse_int=_int,
+).decode
 
 
 def _repairs(text: str) -> Iterator[str]:
@@ -160,7 +156,7 @@ def _unquoted(text: str) -> Any:
 
 def _check_size(text: str, limits: ArgumentLimits) -> None:
     if len(text) * 4 > limits.max_bytes and len(text.encode("utf-8", "replace")) > limits.max_bytes:
-        raise _Refused(f"they are longer than {limits.max_bytes:,} bytes")
+        raise _RefusedError(f"they are longer than {limits.max_bytes:,} bytes")
 
 
 def _check_shape(text: str, value: dict[str, Any], limits: ArgumentLimits) -> None:
@@ -174,10 +170,10 @@ def _check_shape(text: str, value: dict[str, Any], limits: ArgumentLimits) -> No
         while level:
             depth += 1
             if depth > limits.max_depth:
-                raise _Refused(f"they are nested deeper than {limits.max_depth} levels")
+                raise _RefusedError(f"they are nested deeper than {limits.max_depth} levels")
             members += sum(len(item) for item in level)
             if members > limits.max_members:
-                raise _Refused(f"they have more than {limits.max_members:,} members")
+                raise _RefusedError(f"they have more than {limits.max_members:,} members")
             level = [
                 inner
                 for item in level
@@ -194,7 +190,7 @@ def _check_surrogates(value: dict[str, Any]) -> None:
         item = stack.pop()
         if isinstance(item, str):
             if _SURROGATE.search(item):
-                raise _Refused("a text holds half of a surrogate pair")
+                raise _RefusedError("a text holds half of a surrogate pair")
         elif isinstance(item, dict):
             stack.extend(item.keys())
             stack.extend(item.values())

@@ -2,7 +2,7 @@
 
 Providers answer 400 to anything else, and a list with one dangling call can never be used again. So validity is a
 type: a `History` is made by `History.of` (which mends what came from outside and says what it did) or grows by
-`extended` in steps that keep it valid. Pairing goes by position, since ids may repeat (Kimi's do).
+`extended` in steps that keep it valid. Pairing goes by position, since ids may repeat.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class ToolExecutionResultMessage:
 
     def __init__(
         self,
-        id: str,  # noqa: A002  (the field's name in every provider's API)
+        id: str,
         tool_name: str,
         contents: str | Content | Iterable[Content],
         *,

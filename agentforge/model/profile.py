@@ -32,7 +32,7 @@ class ModelProfile:
     tool_choice: frozenset[str] = frozenset({"auto", "none", "required", "tool", "allowed"})
     parallel_tool_calls: Literal["settable", "always", "never"] = "settable"
     strict_tools: bool = True
-    strict_subset: str = "openai"
+    strict_subset: str = "standard"
     response_formats: frozenset[str] = frozenset({"text", "json", "json_schema"})
     streamed_tool_deltas: bool = True
     tools_with_thinking: bool = True

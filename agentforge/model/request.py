@@ -102,8 +102,8 @@ ResponseFormat.JSON = ResponseFormat("json")
 class ChatRequestParameters:
     """The settings of a request. ``None`` means: not set, the model's or endpoint's default holds.
 
-    ``tool_choice`` also takes ``"auto"``, ``"none"``, ``"required"`` or a tool's name. ``custom_parameters`` go into the
-    request body as they are, for what only one vendor knows. A model's own defaults are merged below these.
+    ``tool_choice`` also takes ``"auto"``, ``"none"``, ``"required"`` or a tool's name. ``custom_parameters`` go into
+    the request body as they are, for what only one vendor knows. A model's own defaults are merged below these.
     """
 
     model_name: str | None = None
@@ -131,9 +131,7 @@ class ChatRequestParameters:
             set_(self, "stop", tuple(self.stop))
 
     @staticmethod
-    def merge(
-        defaults: ChatRequestParameters | None, overrides: ChatRequestParameters | None
-    ) -> ChatRequestParameters:
+    def merge(defaults: ChatRequestParameters | None, overrides: ChatRequestParameters | None) -> ChatRequestParameters:
         """``overrides`` over ``defaults``, field by field; custom parameters are merged key by key, and tools given
         in ``overrides`` replace those of ``defaults``."""
         if defaults is None or overrides is None:

@@ -63,9 +63,9 @@ class ToolParametersBuilder:
     def add_property(
         self,
         name: str,
-        type: str | Mapping[str, object],  # noqa: A002  (JSON Schema's own word)
+        type: str | Mapping[str, object],
         description: str | None = None,
-        required: bool = False,  # noqa: FBT001, FBT002  (seed A's positional order)
+        required: bool = False,
     ) -> ToolParametersBuilder:
         """Add a property by its JSON type name, or by a whole schema."""
         schema: dict[str, object] = {"type": type} if isinstance(type, str) else dict(type)

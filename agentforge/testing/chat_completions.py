@@ -1,0 +1,135 @@
+"""A scripted reply in the Chat Completions form: one object, or the events of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agentforge.errors import ModelError
+from agentforge.model.content import TextContent, ThinkingContent
+from agentforge.model.response import ChatResponse, FinishReason
+from agentforge.model.tool_call import ToolExecutionRequest
+from agentforge.model.usage import TokenUsage
+from agentforge.testing.endpoint_turn import error_object
+
+__all__ = ("call_ids_of", "characters_in", "reply_object", "stream_events")
+
+_PIECE = 8
+_CREATED = 1_760_000_000
+_FINISH = {
+    FinishReason.STOP: "stop",
+    FinishReason.LENGTH: "length",
+    FinishReason.TOOL_EXECUTION: "tool_calls",
+    FinishReason.CONTENT_FILTER: "content_filter",
+    FinishReason.REFUSAL: "stop",
+}
+
+
+def call_ids_of(body: Mapping[str, Any]) -> Iterator[str]:
+    """The ids of all calls in a request's messages."""
+    for message in _dicts(body.get("messages")):
+        for call in _dicts(message.get("tool_calls")):
+            if isinstance(call.get("id"), str):
+                yield call["id"]
+
+
+def characters_in(body: Mapping[str, Any]) -> int:
+    """The characters of a request's texts and calls, as a scripted model counts them."""
+    total = 0
+    for message in _dicts(body.get("messages")):
+        content = message.get("content")
+        total += (
+            len(content) if isinstance(content, str) else sum(len(part.get("text") or "") for part in _dicts(content))
+        )
+        for call in _dicts(message.get("tool_calls")):
+            function = call.get("function")
+            if isinstance(function, Mapping):
+                total += len(str(function.get("name", ""))) + len(str(function.get("arguments", "")))
+    return total
+
+
+def _dicts(value: object) -> Iterable[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else ()
+
+
+def reply_object(response: ChatResponse) -> dict[str, Any]:
+    """The body of a plain answer."""
+    message: dict[str, Any] = {"role": "assistant", "content": response.ai_message.text, "refusal": None}
+    if response.finish_reason is FinishReason.REFUSAL:
+        message["content"], message["refusal"] = None, response.ai_message.text
+    if response.ai_message.thinking is not None:
+        message["reasoning_content"] = response.ai_message.thinking
+    if response.ai_message.has_tool_execution_requests:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in response.ai_message.tool_execution_requests
+        ]
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(response)}
+    return {**_head(response, "chat.completion"), "choices": [choice], "usage": _usage(response.token_usage)}
+
+
+def stream_events(response: ChatResponse, *, include_usage: bool, error: ModelError | None = None) -> Iterator[bytes]:
+    """The events of a streamed answer, ``[DONE]`` last; with ``error`` an event that carries it ends them."""
+    yield _event(_chunk(response, {"role": "assistant", "content": ""}, include_usage=include_usage))
+    for delta in _deltas(response):
+        yield _event(_chunk(response, delta, include_usage=include_usage))
+    if error is not None:
+        yield _event({"error": error_object(error)})
+        return
+    yield _event(_chunk(response, {}, finish=_finish(response), include_usage=include_usage))
+    if include_usage:
+        yield _event({**_head(response, "chat.completion.chunk"), "choices": [], "usage": _usage(response.token_usage)})
+    yield b"data: [DONE]\n\n"
+
+
+def _deltas(response: ChatResponse) -> Iterator[dict[str, Any]]:
+    spoken = "refusal" if response.finish_reason is FinishReason.REFUSAL else "content"
+    index = 0
+    for part in response.ai_message.contents:
+        if isinstance(part, TextContent):
+            yield from ({spoken: piece} for piece in _pieces(part.text))
+        elif isinstance(part, ThinkingContent):
+            yield from ({"reasoning_content": piece} for piece in _pieces(part.text))
+        elif isinstance(part, ToolExecutionRequest):
+            function: dict[str, Any] = {"name": part.name, "arguments": ""}
+            yield {"tool_calls": [{"index": index, "id": part.id, "type": "function", "function": function}]}
+            for piece in _pieces(part.arguments):
+                yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+            index += 1
+
+
+def _head(response: ChatResponse, kind: str) -> dict[str, Any]:
+    return {"id": response.id, "object": kind, "created": _CREATED, "model": response.model_name}
+
+
+def _chunk(
+    response: ChatResponse, delta: dict[str, Any], *, include_usage: bool, finish: str | None = None
+) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    usage = {"usage": None} if include_usage else {}
+    return {**_head(response, "chat.completion.chunk"), "choices": [choice], **usage}
+
+
+def _event(data: object) -> bytes:
+    return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+
+
+def _finish(response: ChatResponse) -> str:
+    if response.raw_finish_reason is not None:
+        return response.raw_finish_reason
+    return _FINISH.get(response.finish_reason, response.finish_reason.value)
+
+
+def _usage(usage: TokenUsage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.input_tokens or 0,
+        "completion_tokens": usage.output_tokens or 0,
+        "total_tokens": usage.total_tokens or (usage.input_tokens or 0) + (usage.output_tokens or 0),
+        "prompt_tokens_details": {"cached_tokens": usage.cached_input_tokens or 0},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens or 0},
+    }
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))

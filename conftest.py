@@ -1,0 +1,29 @@
+"""What the tests of the core and of all plugins share: coroutine tests, each on a loop of its own, and recordings."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run ``async def`` tests with `asyncio.run`, so that no plugin is needed."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    asyncio.run(pyfuncitem.obj(**arguments))
+    return True
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of recorded material beside the project (``AGENTFORGE_SHARED``, default ``../shared``)."""
+    folder = Path(os.environ.get("AGENTFORGE_SHARED", Path(__file__).parents[1] / "shared"))
+    if not folder.is_dir():
+        pytest.skip(f"recorded material is not at {folder}; set AGENTFORGE_SHARED")
+    return folder
