@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.tool.declare import ReturnBehavior
-from agentforge.tool.execution.result import ToolExecutionResult
-from agentforge.tool.execution.run import Run, ToolContext
+
+if TYPE_CHECKING:
+    from agentforge.tool.execution.result import ToolExecutionResult
+    from agentforge.tool.execution.run import Run, ToolContext
 
 __all__ = ("ArgumentBinder", "BoundTool", "Effect", "ToolExecutor", "ToolSource")
 
 Effect: TypeAlias = Literal["read", "write"]
 
+_Made: TypeAlias = "str | ToolExecutionResult | Awaitable[str | ToolExecutionResult]"
+
 ToolExecutor: TypeAlias = (
-    Callable[[ToolExecutionRequest], "str | ToolExecutionResult | Awaitable[str | ToolExecutionResult]"]
-    | Callable[[ToolExecutionRequest, ToolContext], "str | ToolExecutionResult | Awaitable[str | ToolExecutionResult]"]
+    Callable[[ToolExecutionRequest], _Made] | Callable[[ToolExecutionRequest, "ToolContext"], _Made]
 )
 """The extension point (seed A 3.1.2): any callable ``(request)`` or ``(request, context)``, sync or async, that gives
 text or a `ToolExecutionResult`."""
@@ -42,21 +45,23 @@ class ArgumentBinder(Protocol):
 class BoundTool:
     """One callable tool; compared by identity.
 
-    ``bind`` validates, ``invoke(request, bound, run)`` runs and converts (a coroutine function). ``timeout`` in
+    ``bind`` validates, ``invoke(request, bound, run)`` runs the tool and converts its result; with ``blocking`` it is
+    a plain function that the batch calls on a worker thread (and whose result may still be awaitable). ``timeout`` in
     seconds overrides the service's; ``None`` takes it. ``effect`` undeclared means the safety of a write with the
     coercion of a read. ``serial`` names a key: calls that share it never run side by side. ``sequential`` makes the
-    call a barrier in its batch. ``blocking`` says that ``invoke`` hands over to a worker thread.
+    call a barrier in its batch.
     """
 
     specification: ToolSpecification
     bind: ArgumentBinder
-    invoke: Callable[[ToolExecutionRequest, Any, Run], Awaitable[ToolExecutionResult]]
+    invoke: Callable[[ToolExecutionRequest, Any, Run], ToolExecutionResult | Awaitable[ToolExecutionResult]]
     return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM
     effect: Effect | None = None
     source_name: str = "local"
     timeout: float | None = None
     serial: str | None = None
     sequential: bool = False
+    blocking: bool = False
 
     @property
     def name(self) -> str:

@@ -1,0 +1,81 @@
+"""From a reply to its results: the run, gates and interceptors, the loop, its driver, and the service on top."""
+
+from agentforge.tool.execution.batch import Emit
+from agentforge.tool.execution.chat_result import ToolChatResult
+from agentforge.tool.execution.driver import AskModel, ToolDriver
+from agentforge.tool.execution.events import (
+    AttemptDiscarded,
+    RoundStarted,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    RunSuspended,
+    ToolFinished,
+    ToolStarted,
+)
+from agentforge.tool.execution.gate import (
+    Ask,
+    CallNext,
+    PlannedCall,
+    Proceed,
+    Refuse,
+    ToolGate,
+    ToolInterceptor,
+    Verdict,
+)
+from agentforge.tool.execution.loop import CallModel, Finish, FinishKind, NextStep, RunBatch, Suspend, ToolLoop
+from agentforge.tool.execution.outcome import ToolOutcome
+from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
+from agentforge.tool.execution.run import Cancellation, PartialRun, Run, ToolContext
+from agentforge.tool.execution.service import ToolService
+from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings
+from agentforge.tool.execution.state import CallRecord, OfferedTool, PendingCall, ToolLoopState
+from agentforge.tool.execution.stream import RunStream
+from agentforge.tool.execution.threads import ThreadCounts, ToolThreads
+
+__all__ = (
+    "Ask",
+    "AskModel",
+    "AttemptDiscarded",
+    "CallModel",
+    "CallNext",
+    "CallRecord",
+    "Cancellation",
+    "Emit",
+    "ErrorHandlers",
+    "Finish",
+    "FinishKind",
+    "NextStep",
+    "OfferedTool",
+    "PartialRun",
+    "PendingCall",
+    "PlannedCall",
+    "Proceed",
+    "Refuse",
+    "RoundStarted",
+    "Run",
+    "RunBatch",
+    "RunEvent",
+    "RunFinished",
+    "RunStarted",
+    "RunStream",
+    "RunSuspended",
+    "Suspend",
+    "ThreadCounts",
+    "ToolChatResult",
+    "ToolContext",
+    "ToolDriver",
+    "ToolExecution",
+    "ToolExecutionResult",
+    "ToolFinished",
+    "ToolGate",
+    "ToolInterceptor",
+    "ToolLoop",
+    "ToolLoopState",
+    "ToolOutcome",
+    "ToolService",
+    "ToolSettings",
+    "ToolStarted",
+    "ToolThreads",
+    "Verdict",
+)

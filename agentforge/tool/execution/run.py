@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING
 
+from agentforge.masking import Secrets
 from agentforge.model.history import History
 from agentforge.model.usage import TokenUsage
 
@@ -28,7 +29,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self.reason: str | None = None
-        self._callbacks: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], object]] = []
 
     @property
     def requested(self) -> bool:
@@ -42,7 +43,7 @@ class Cancellation:
             for callback in tuple(self._callbacks):
                 callback()
 
-    def on_request(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_request(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` once when the run is to stop (at once if it already is); returns how to take that back."""
         if self.requested:
             callback()
@@ -65,9 +66,10 @@ class Cancellation:
 class Run:
     """A run is a turn: mutable, made for each `chat` and alive until it ends.
 
-    ``deadline`` is a time of `time.monotonic`. ``user_data`` is the application's and never sent to a model;
-    ``state`` is what the tools of this turn share; ``attributes`` are notes of advisors and gates that survive
-    rounds. ``messages`` is always a valid history, also after an error or a cancellation.
+    ``deadline`` is a time of `time.monotonic`. ``user_data`` is the application's and never sent to a model; ``state``
+    is what the tools of this turn share; ``attributes`` are notes of advisors and gates that survive rounds.
+    ``secrets`` are masked in whatever goes to the model about errors. ``messages`` is always a valid history, also
+    after an error or a cancellation.
     """
 
     __slots__ = (
@@ -82,6 +84,7 @@ class Run:
         "parent_id",
         "roles",
         "round",
+        "secrets",
         "state",
         "tenant",
         "token_usage",
@@ -98,7 +101,7 @@ class Run:
         user_data: Mapping[str, object] | None = None,
         timeout: float | None = None,
         parent: Run | None = None,
-        id: str | None = None,  # noqa: A002  (a run's own id)
+        id: str | None = None,
     ) -> None:
         self.id = id or uuid.uuid4().hex
         self.parent_id = parent.id if parent is not None else None
@@ -110,6 +113,7 @@ class Run:
         self.cancellation = Cancellation()
         self.state: MutableMapping[str, object] = {}
         self.attributes: MutableMapping[str, object] = {}
+        self.secrets = Secrets()
         self.round = 0
         self.token_usage = TokenUsage()
         self.messages: History = History()
@@ -120,6 +124,11 @@ class Run:
     def remaining(self) -> float | None:
         """Seconds until the deadline (never below 0); ``None`` without one."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def limit(self, timeout: float) -> None:
+        """End the run at the latest ``timeout`` seconds from now."""
+        end = time.monotonic() + timeout
+        self.deadline = end if self.deadline is None else min(self.deadline, end)
 
     def cancel(self, reason: str = "cancelled by the application") -> None:
         """Stop the run; `chat` raises `RunCancelledError` with a valid partial history. Safe from any thread."""

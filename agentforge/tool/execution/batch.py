@@ -1,0 +1,321 @@
+"""The calls of one reply, run side by side: bounded, each under its limit, one outcome each, whatever happens.
+
+A call is a task. One that ends is recorded; one that ignores its cancellation is abandoned a moment after its time is
+over, so that a batch never waits for it. When a handler ends the run, running siblings finish and nothing new starts;
+when the run itself is cancelled, running calls are cancelled and get a moment to end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from agentforge.errors import (
+    ToolArgumentsError,
+    ToolError,
+    ToolExecutionError,
+    ToolLimitedError,
+    ToolTimeoutError,
+)
+from agentforge.model.events import Event
+from agentforge.tool.error.handler import ToolErrorContext, ToolErrorHandler, answer_to
+from agentforge.tool.execution.events import ToolFinished, ToolStarted
+from agentforge.tool.execution.gate import CallNext, PlannedCall
+from agentforge.tool.execution.outcome import ToolOutcome
+from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
+from agentforge.tool.execution.run import Run
+from agentforge.tool.execution.settings import ToolSettings
+from agentforge.tool.source import BoundTool
+
+__all__ = ("Emit", "ToolBatch", "handled")
+
+Emit = Callable[[Event], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Running:
+    task: asyncio.Task[ToolExecution]
+    call: PlannedCall
+    tool: BoundTool
+
+
+class ToolBatch:
+    """One batch; ``executions`` holds what has ended, by position, also after `run` raised."""
+
+    def __init__(
+        self,
+        calls: Sequence[tuple[PlannedCall, BoundTool]],
+        chains: dict[str, CallNext],
+        run: Run,
+        settings: ToolSettings,
+        emit: Emit | None,
+    ) -> None:
+        self.executions: dict[int, ToolExecution] = {}
+        self._pending = deque(calls)
+        self._chains = chains
+        self._run = run
+        self._settings = settings
+        self._emit = emit
+        self._running: dict[int, _Running] = {}
+        self._ended: deque[int] = deque()
+        self._wake: asyncio.Future[None] | None = None
+        self._failure: BaseException | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def run(self) -> None:
+        """Run all calls. Raises what an error handler raised, after the running siblings have ended."""
+        try:
+            while True:
+                if self._failure is None:
+                    self._start_what_may()
+                if not self._running:
+                    break
+                await self._wait()
+                await self._collect()
+        except asyncio.CancelledError:
+            await self._stop()
+            raise
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    # -- starting and ending ---------------------------------------------------------------------
+
+    def _start_what_may(self) -> None:
+        """Start pending calls in order: a sequential call alone, calls of one serial key one after the other."""
+        pending, running = self._pending, self._running
+        if not pending or any(item.tool.sequential for item in running.values()):
+            return
+        held = {item.tool.serial for item in running.values()}
+        waiting: list[tuple[PlannedCall, BoundTool]] = []
+        while pending and len(running) < self._settings.max_concurrent_tools:
+            call, tool = pending.popleft()
+            if tool.sequential:
+                if running or waiting:
+                    pending.appendleft((call, tool))
+                else:
+                    self._start(call, tool)
+                break
+            if tool.serial is not None and tool.serial in held:
+                waiting.append((call, tool))
+                continue
+            held.add(tool.serial)
+            self._start(call, tool)
+        pending.extendleft(reversed(waiting))
+
+    def _start(self, call: PlannedCall, tool: BoundTool) -> None:
+        loop = asyncio.get_running_loop()
+        position = call.position
+        task = _begin(self._execute(call), loop)
+        self._running[position] = _Running(task, call, tool)
+        if task.done():
+            self._ended.append(position)
+            return
+        task.add_done_callback(lambda _: self._end(position))
+        limit = self._settings.time_limit.of(call)
+        if limit is not None:
+            self._look_in(loop, limit)
+
+    def _look_in(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        """Have `_reap` run no later than ``seconds`` from now; one timer serves the whole batch."""
+        when = loop.time() + seconds
+        if self._timer is not None:
+            if self._timer.when() <= when:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(when, self._reap)
+
+    def _reap(self) -> None:
+        """Cancel the calls whose time is over; end those that ignored it."""
+        self._timer = None
+        loop, now, grace = asyncio.get_running_loop(), time.monotonic(), self._settings.abandon_grace
+        for position, item in self._running.items():
+            call = item.call
+            if call.expires is None:
+                # Not at its tool yet (an interceptor is at work), or at its end.
+                self._look_in(loop, grace)
+            elif now < call.expires:
+                self._look_in(loop, call.expires - now)
+            elif not call.expired:
+                call.expired = True
+                item.task.cancel()
+                self._look_in(loop, call.expires + grace - now)
+            elif now >= call.expires + grace:
+                self._end(position)
+            else:
+                self._look_in(loop, call.expires + grace - now)
+
+    def _end(self, position: int) -> None:
+        if position in self._running and position not in self._ended:
+            self._ended.append(position)
+            if self._wake is not None and not self._wake.done():
+                self._wake.set_result(None)
+
+    async def _wait(self) -> None:
+        if not self._ended:
+            self._wake = asyncio.get_running_loop().create_future()
+            try:
+                await self._wake
+            finally:
+                self._wake = None
+
+    async def _collect(self) -> None:
+        while self._ended:
+            position = self._ended.popleft()
+            item = self._running.pop(position)
+            task, call = item.task, item.call
+            try:
+                execution = task.result() if task.done() else await self._abandoned(task, call)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
+                if self._failure is None:
+                    self._failure = error
+                if position not in self.executions:
+                    self._record(call, ToolOutcome.FAILED, f"The call ended the run: {type(error).__name__}.")
+                continue
+            self.executions[position] = execution
+            if self._emit is not None:
+                await self._emit(ToolFinished(execution, position))
+
+    async def _stop(self) -> None:
+        """The run is cancelled: cancel what runs, wait a moment, record every call that had begun."""
+        tasks = [item.task for item in self._running.values()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            # Cancelled again: do not wait any longer.
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait(tasks, timeout=self._settings.cancel_grace)
+        for position, item in self._running.items():
+            task, call = item.task, item.call
+            if task.done() and not task.cancelled() and task.exception() is None:
+                self.executions[position] = task.result()
+                continue
+            _silence(task)
+            if position not in self.executions:
+                in_doubt = call.began and item.tool.effect == "write"
+                outcome = ToolOutcome.IN_DOUBT if in_doubt else ToolOutcome.CANCELLED
+                self._record(call, outcome, "Stopped: the run was cancelled." + (_DOUBT if in_doubt else ""))
+        self._running.clear()
+
+    async def _abandoned(self, task: asyncio.Task[ToolExecution], call: PlannedCall) -> ToolExecution:
+        """A task that ignored its cancellation: its call ends without it."""
+        task.cancel()
+        _silence(task)
+        begun = time.perf_counter() - (self._settings.time_limit.of(call) or 0.0)
+        return await self._failed(call, self._settings.time_limit.error(call), datetime.now(UTC), begun)
+
+    # -- one call --------------------------------------------------------------------------------
+
+    async def _execute(self, call: PlannedCall) -> ToolExecution:
+        start, begun = datetime.now(UTC), time.perf_counter()
+        if self._emit is not None:
+            await self._emit(ToolStarted(call.request, call.position))
+        try:
+            result = await self._chains[call.name](call, self._run)
+        except ToolError as error:
+            return await self._failed(call, error, start, begun)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # the run's own cancellation
+            wrapped = ToolExecutionError(f"the tool {call.name!r} was cancelled from within", tool=call.name)
+            wrapped.__cause__ = error
+            return await self._failed(call, wrapped, start, begun)
+        except Exception as error:
+            wrapped = ToolExecutionError(str(error) or type(error).__name__, tool=call.name)
+            wrapped.__cause__ = error
+            return await self._failed(call, wrapped, start, begun)
+        outcome = ToolOutcome.FAILED if result.is_error else ToolOutcome.OK
+        return self._execution(call, outcome, result, start, begun)
+
+    async def _failed(self, call: PlannedCall, error: ToolError, start: datetime, begun: float) -> ToolExecution:
+        outcome, raised = _outcome_of(error, call)
+        handlers = self._settings.error_handlers
+        handler = handlers.arguments if outcome is ToolOutcome.INVALID_ARGUMENTS else handlers.execution
+        try:
+            text = await handled(handler, raised, call, self._run)
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            failure = ToolExecutionResult.failure(self._run.secrets.mask(error.message), error)
+            self.executions[call.position] = self._execution(call, outcome, failure, start, begun)
+            raise
+        return self._execution(call, outcome, ToolExecutionResult.failure(text, error), start, begun)
+
+    def _execution(
+        self,
+        call: PlannedCall,
+        outcome: ToolOutcome,
+        result: ToolExecutionResult,
+        start: datetime,
+        begun: float,
+    ) -> ToolExecution:
+        elapsed = time.perf_counter() - begun
+        run = self._run
+        return ToolExecution(call.request, result, outcome, start, datetime.now(UTC), run.memory_id, elapsed, run.round)
+
+    def _record(self, call: PlannedCall, outcome: ToolOutcome, text: str) -> None:
+        now = time.perf_counter()
+        failure = ToolExecutionResult.failure(text)
+        self.executions[call.position] = self._execution(call, outcome, failure, datetime.now(UTC), now)
+
+
+_DOUBT = " It is a write that had begun; whether it happened is unknown."
+
+
+async def handled(handler: ToolErrorHandler, error: ToolError, call: PlannedCall, run: Run) -> str:
+    """What the handler has the model told about ``error``. An execution handler gets the tool's own exception, with
+    our wrapper in the context."""
+    unwrapped: BaseException = error
+    if type(error) is ToolExecutionError and error.__cause__ is not None:
+        unwrapped = error.__cause__
+    tool = call.tool
+    context = ToolErrorContext(
+        call.request,
+        tool.specification if tool is not None else None,
+        run,
+        error,
+        run.secrets,
+        tool.effect if tool is not None and call.began else None,
+    )
+    return await answer_to(handler, unwrapped, context)
+
+
+def _outcome_of(error: ToolError, call: PlannedCall) -> tuple[ToolOutcome, ToolError]:
+    if isinstance(error, ToolArgumentsError):
+        return ToolOutcome.INVALID_ARGUMENTS, error
+    if isinstance(error, ToolLimitedError):
+        return ToolOutcome.LIMITED, error
+    if isinstance(error, ToolTimeoutError):
+        if not call.began:
+            limited = ToolLimitedError(
+                f"no worker thread was free for the tool {call.name!r} in its time; it did not run", tool=call.name
+            )
+            return ToolOutcome.LIMITED, limited
+        effect = call.tool.effect if call.tool is not None else None
+        return (ToolOutcome.IN_DOUBT if effect == "write" else ToolOutcome.TIMED_OUT), error
+    return ToolOutcome.FAILED, error
+
+
+def _begin(work: Coroutine[Any, Any, ToolExecution], loop: asyncio.AbstractEventLoop) -> asyncio.Task[ToolExecution]:
+    """A task for one call; where Python can (3.12), it starts at once, so that a tool that never waits costs no turn of
+    the event loop."""
+    if sys.version_info >= (3, 12):
+        return asyncio.Task(work, loop=loop, eager_start=True)
+    return loop.create_task(work)
+
+
+def _silence(task: asyncio.Task[ToolExecution]) -> None:
+    """Nobody will ask this task how it ended; asyncio need not complain."""
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())

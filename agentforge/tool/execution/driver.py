@@ -1,0 +1,332 @@
+"""The one driver: does what `ToolLoop` asks for. All I/O of a run passes here, and nothing else loops.
+
+It is told how to ask the model (a model's `chat`, its `stream`, or the rest of an advisor chain) and where the tools
+come from; it hands on events when someone listens. However it ends, ``run.messages`` is a valid history.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from agentforge.errors import ToolChoiceError, ToolLimitedError, ToolRoundTripLimitError
+from agentforge.model.events import Notice
+from agentforge.model.request import ChatRequest, ChatRequestParameters
+from agentforge.model.response import ChatResponse, FinishReason
+from agentforge.tool.execution.batch import Emit, ToolBatch, handled
+from agentforge.tool.execution.chat_result import ToolChatResult
+from agentforge.tool.execution.events import RoundStarted, RunSuspended, ToolFinished
+from agentforge.tool.execution.gate import Ask, CallNext, PlannedCall, Proceed, Refuse, ToolGate
+from agentforge.tool.execution.gates import look_up, validate
+from agentforge.tool.execution.interceptors import chained
+from agentforge.tool.execution.loop import CallModel, Finish, FinishKind, RunBatch, ToolLoop
+from agentforge.tool.execution.outcome import ToolOutcome
+from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
+from agentforge.tool.execution.run import Run
+from agentforge.tool.execution.settings import ToolSettings
+from agentforge.tool.execution.state import PendingCall
+from agentforge.tool.execution.toolset import ToolSet
+from agentforge.tool.source import BoundTool, ToolSource
+
+__all__ = ("Ask", "AskModel", "ToolDriver")
+
+AskModel = Callable[[ChatRequest], Awaitable[ChatResponse]]
+_FEW_TOOLSETS = 8
+
+
+class ToolDriver:
+    """Drives runs under one set of settings; shared by all of them."""
+
+    def __init__(self, settings: ToolSettings) -> None:
+        self.settings = settings
+        permission = [gate for gate in settings.gates if getattr(gate, "stage", None) == "permission"]
+        self.permission_gates = tuple(permission)
+        self.later_gates = tuple(gate for gate in settings.gates if gate not in permission)
+        self._toolsets: list[ToolSet] = []
+
+    async def drive(
+        self,
+        loop: ToolLoop,
+        run: Run,
+        parameters: ChatRequestParameters | None,
+        sources: Sequence[ToolSource | tuple[BoundTool, ...]],
+        ask: AskModel,
+        emit: Emit | None = None,
+        notices: Sequence[Notice] = (),
+    ) -> ToolChatResult:
+        """Go on until the loop ends or suspends.
+
+        Raises what the model raised, what an error handler raised, and `ToolRoundTripLimitError`; each carries
+        ``partial``.
+        """
+        turn = _Turn(self, loop, run, parameters, sources, ask, emit)
+        try:
+            for notice in notices:
+                await turn.notice(notice)
+            return await turn.go()
+        except BaseException as error:
+            loop.abort(_reason(error))
+            turn.sync()
+            # Exceptions that take no attributes keep the history all the same: it is in run.messages.
+            with contextlib.suppress(AttributeError):
+                error.partial = run.partial()  # type: ignore[attr-defined]
+            raise
+
+    async def toolset(
+        self, run: Run, sources: Sequence[ToolSource | tuple[BoundTool, ...]], parameters: ChatRequestParameters | None
+    ) -> ToolSet:
+        """The tools of the next request; the same object as long as no source changed."""
+        groups = [source if type(source) is tuple else await source.tools(run) for source in sources]  # type: ignore[union-attr]
+        unbound = parameters.tools if parameters is not None else ()
+        for found in self._toolsets:
+            if found.matches(groups, unbound):
+                return found
+        made = ToolSet(groups, unbound, self._chain)
+        self._toolsets = [made, *self._toolsets[: _FEW_TOOLSETS - 1]]
+        return made
+
+    def _chain(self, tool: BoundTool) -> CallNext:
+        settings = self.settings
+        return chained((settings.size_cap, *settings.interceptors, settings.time_limit), self._call)
+
+    async def _call(self, call: PlannedCall, run: Run) -> ToolExecutionResult:
+        tool = call.tool
+        if tool is None:
+            raise ToolLimitedError("a call without a tool cannot run")
+        made: Any
+        if tool.blocking:
+
+            def on_thread() -> Any:
+                call.began = True
+                return tool.invoke(call.request, call.bound, run)
+
+            made = await self.settings.threads.run(on_thread)
+        else:
+            call.began = True
+            made = tool.invoke(call.request, call.bound, run)
+        return await made if inspect.isawaitable(made) else made  # type: ignore[no-any-return]
+
+
+class _Turn:
+    """One run on its way through the driver."""
+
+    def __init__(
+        self,
+        driver: ToolDriver,
+        loop: ToolLoop,
+        run: Run,
+        parameters: ChatRequestParameters | None,
+        sources: Sequence[ToolSource | tuple[BoundTool, ...]],
+        ask: AskModel,
+        emit: Emit | None,
+    ) -> None:
+        self.driver = driver
+        self.loop = loop
+        self.run = run
+        self.parameters = parameters
+        self.sources = sources
+        self.ask = ask
+        self.emit = emit
+        self.toolset: ToolSet | None = None
+        self.response: ChatResponse | None = None
+        self.notices: list[Notice] = []
+        self._timed: dict[int, ToolExecution] = {}
+        self._seen = len(run.tool_executions)
+        run.messages = loop.messages
+
+    async def go(self) -> ToolChatResult:
+        loop = self.loop
+        while True:
+            step = loop.next()
+            if type(step) is CallModel:
+                await self._call_model(step.round)
+            elif type(step) is RunBatch:
+                await self._run_batch(step.calls)
+            else:
+                break
+            self.sync()
+        if type(step) is not Finish:
+            if self.emit is not None:
+                await self.emit(RunSuspended({at: ask.reason for at, ask in loop.state.waiting.items()}))
+            return self._result(None)
+        if step.kind is FinishKind.ROUND_TRIP_LIMIT:
+            limit = loop.state.max_tool_calling_round_trips
+            raise ToolRoundTripLimitError(
+                f"the model asked for more than {limit} tool-calling round trips",
+                next_step="Raise max_tool_calling_round_trips, or look at error.partial for what it kept asking.",
+            )
+        return self._result(step)
+
+    def sync(self) -> None:
+        """Bring the run up to date with the loop: the history, the executions, the usage."""
+        state, run = self.loop.state, self.run
+        run.messages = state.messages
+        run.token_usage = state.token_usage
+        for record in state.records[self._seen :]:
+            timed = self._timed.pop(record.position, None)
+            run.tool_executions.append(
+                timed
+                or ToolExecution(
+                    record.request, record.result, record.outcome, memory_id=run.memory_id, round=record.round
+                )
+            )
+        self._seen = len(state.records)
+
+    # -- the model -------------------------------------------------------------------------------
+
+    async def _call_model(self, number: int) -> None:
+        run = self.run
+        run.round = number
+        if self.response is not None:
+            run.intermediate_responses.append(self.response)
+            self.response = None
+        self.toolset = toolset = await self.driver.toolset(run, self.sources, self.parameters)
+        parameters = toolset.parameters(self.parameters, first_round=number == 0)
+        if number == 1:
+            await self._say_if_no_longer_forced(parameters)
+        if self.emit is not None:
+            await self.emit(RoundStarted(number))
+        response = await self.ask(ChatRequest(self.loop.messages, parameters))
+        self.notices.extend(response.notices)
+        self.loop.replied(response, toolset.offered)
+        self.response = response
+        choice = parameters.tool_choice
+        if choice is not None and choice.forces_a_call and _answers_in_words(response):
+            wanted = repr(choice.names[0]) if choice.mode == "tool" else "a tool"
+            raise ToolChoiceError(
+                f"tool_choice asked for a call of {wanted} and the model made none",
+                next_step="Check that the model supports a forced tool choice, or use 'auto'.",
+            )
+
+    async def _say_if_no_longer_forced(self, parameters: ChatRequestParameters) -> None:
+        asked = self.parameters.tool_choice if self.parameters is not None else None
+        if asked is not None and asked != parameters.tool_choice:
+            await self.notice(
+                Notice("tool_choice_first_round_only", "the forced tool choice held for the first round only")
+            )
+
+    async def notice(self, notice: Notice) -> None:
+        """Keep a notice for the result and tell whoever listens."""
+        self.notices.append(notice)
+        if self.emit is not None:
+            await self.emit(notice)
+
+    # -- the calls -------------------------------------------------------------------------------
+
+    async def _run_batch(self, pending: Sequence[PendingCall]) -> None:
+        toolset = self.toolset
+        if toolset is None:  # taken up from a saved state: the sources are asked again
+            toolset = self.toolset = await self.driver.toolset(self.run, self.sources, self.parameters)
+        calls = [PlannedCall(item.position, item.request, self._tool(item, toolset)) for item in pending]
+        verdicts = await self._judge(calls, toolset)
+        if verdicts:
+            asks = {at: verdict for at, verdict in verdicts.items() if isinstance(verdict, Ask)}
+            if asks:
+                # Refused calls are judged again on resume; nothing of this reply has run.
+                self.loop.resolved(asks)
+                return
+            await self._answer_refused(calls, verdicts)
+        admitted = [(call, call.tool) for call in calls if call.tool is not None and call.position not in verdicts]
+        if not admitted:
+            return
+        batch = ToolBatch(admitted, toolset.chains, self.run, self.driver.settings, self.emit)
+        try:
+            await batch.run()
+        finally:
+            self._timed.update(batch.executions)
+            self.loop.resolved({at: (done.outcome, done.result) for at, done in batch.executions.items()})
+
+    def _tool(self, pending: PendingCall, toolset: ToolSet) -> BoundTool | None:
+        """The tool that was offered under this name when the reply was asked for, and still is."""
+        name = pending.request.name
+        was, now = self.loop.state.offered.get(name), toolset.offered.get(name)
+        if was is None or now is None or (was is not now and was.digest != now.digest):
+            return None
+        return toolset.tools.get(name)
+
+    async def _judge(self, calls: Sequence[PlannedCall], toolset: ToolSet) -> dict[int, Refuse | Ask]:
+        """What the gates said of the calls that may not simply proceed, by position."""
+        verdicts: dict[int, Refuse | Ask] = {}
+        driver = self.driver
+        for call in calls:
+            if call.tool is None:
+                verdicts[call.position] = look_up(call, toolset.names)
+        if driver.permission_gates:
+            await self._ask_gates(driver.permission_gates, calls, verdicts)
+        limits = driver.settings.argument_limits
+        for call in calls:
+            if not isinstance(verdicts.get(call.position), Refuse):
+                refused = validate(call, limits)
+                if refused is not None:
+                    verdicts[call.position] = refused
+        if driver.later_gates:
+            await self._ask_gates(driver.later_gates, calls, verdicts)
+        return verdicts
+
+    async def _ask_gates(
+        self, gates: Sequence[ToolGate], calls: Sequence[PlannedCall], verdicts: dict[int, Refuse | Ask]
+    ) -> None:
+        for gate in gates:
+            open_ = [call for call in calls if not isinstance(verdicts.get(call.position), Refuse)]
+            if not open_:
+                return
+            found = await gate.check(open_, self.run)
+            for call, verdict in zip(open_, found, strict=True):
+                if not isinstance(verdict, Proceed):
+                    verdicts[call.position] = verdict
+
+    async def _answer_refused(self, calls: Sequence[PlannedCall], verdicts: Mapping[int, Refuse | Ask]) -> None:
+        refused = [(call, verdict) for call in calls if isinstance(verdict := verdicts.get(call.position), Refuse)]
+        handlers = self.driver.settings.error_handlers
+        by_outcome = {
+            ToolOutcome.UNKNOWN_TOOL: handlers.unknown_tool,
+            ToolOutcome.INVALID_ARGUMENTS: handlers.arguments,
+            ToolOutcome.FAILED: handlers.execution,
+        }
+        answers: dict[int, tuple[ToolOutcome, ToolExecutionResult]] = {}
+        for call, verdict in refused:
+            text = self.run.secrets.mask(verdict.text)
+            handler = by_outcome.get(verdict.outcome)
+            answers[call.position] = verdict.outcome, ToolExecutionResult.failure(text, verdict.error)
+            if verdict.error is not None and handler is not None:
+                try:
+                    text = await handled(handler, verdict.error, call, self.run)
+                except BaseException:
+                    self.loop.resolved(answers)
+                    raise
+                answers[call.position] = verdict.outcome, ToolExecutionResult.failure(text, verdict.error)
+        requests = {call.position: call.request for call, _ in refused}
+        if answers:
+            self.loop.resolved(answers)
+        if self.emit is not None:
+            for at, (outcome, result) in answers.items():
+                execution = ToolExecution(
+                    requests[at], result, outcome, memory_id=self.run.memory_id, round=self.run.round
+                )
+                await self.emit(ToolFinished(execution, at))
+
+    def _result(self, finish: Finish | None) -> ToolChatResult:
+        run, state = self.run, self.loop.state
+        return ToolChatResult(
+            response=finish.response if finish is not None else None,
+            tool_executions=tuple(run.tool_executions),
+            intermediate_responses=tuple(run.intermediate_responses),
+            token_usage=state.token_usage,
+            messages=state.messages,
+            suspended=state if finish is None else None,
+            notices=tuple(self.notices),
+            returned_directly=finish is not None and finish.kind is FinishKind.RETURN_DIRECT,
+            run_id=run.id,
+        )
+
+
+def _answers_in_words(response: ChatResponse) -> bool:
+    """Whether a reply has no call and no good reason for it: a refusal or a filter is an answer."""
+    broken_off = response.finish_reason in (FinishReason.REFUSAL, FinishReason.CONTENT_FILTER)
+    return not broken_off and not response.ai_message.tool_execution_requests
+
+
+def _reason(error: BaseException) -> str:
+    return f"the run ended with {type(error).__name__}"

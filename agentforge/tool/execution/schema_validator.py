@@ -1,0 +1,76 @@
+"""Arguments against a JSON Schema: for tools whose schema came from elsewhere (own executors, HTTP, MCP).
+
+Coerced exactly first, as `agentforge.tool.spec.coercion` says, then checked whole. The validator is compiled at the
+first call, fetches nothing, and matches patterns with an engine whose time is linear (threat S16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentforge.model.specification import ToolSpecification
+from agentforge.tool.spec.binding import arguments_error
+from agentforge.tool.spec.checks import check_schema
+from agentforge.tool.spec.json_validator import compile_validator, problems_of
+from agentforge.tool.spec.reshaping import Reshaper
+
+__all__ = ("CheckedArguments", "SchemaValidator")
+
+_OPENING = ("additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "$ref")
+
+
+class CheckedArguments(dict[str, Any]):
+    """Arguments that fit; ``changed`` says whether a value had to be coerced."""
+
+    __slots__ = ("changed",)
+
+    def __init__(self, arguments: Mapping[str, Any], *, changed: bool) -> None:
+        super().__init__(arguments)
+        self.changed = changed
+
+
+class SchemaValidator:
+    """Checks arguments against the schema of ``specification`` and returns them coerced.
+
+    ``strict`` (default: the specification's) takes numbers as numbers only; otherwise the text of a number is
+    understood where the schema asks for one. With a strict specification ``null`` for a property that may be left out
+    and cannot be null means that it was left out, as strict modes force models to name every property. Arguments that
+    the schema does not declare are refused unless it says that further ones are welcome.
+
+    Raises `ToolArgumentsError` with every problem; building it raises `ToolDeclarationError` for an unusable schema.
+
+    >>> from agentforge.model.specification import ToolParameters
+    >>> parameters = ToolParameters.builder().add_property("count", "integer", required=True).build()
+    >>> SchemaValidator(ToolSpecification("repeat", parameters=parameters))({"count": "3"})
+    {'count': 3}
+    """
+
+    __slots__ = ("_compiled", "_reshaper", "_schema", "_tool")
+
+    def __init__(self, specification: ToolSpecification, *, strict: bool | None = None) -> None:
+        check_schema(specification.parameters.schema, tool=specification.name)
+        self._tool = specification.name
+        schema = dict(specification.parameters.schema)
+        schema.setdefault("type", "object")
+        if not any(key in schema for key in _OPENING):
+            schema["additionalProperties"] = False
+        self._schema = schema
+        self._reshaper = Reshaper(
+            schema,
+            text_to_number=not (specification.strict if strict is None else strict),
+            drop_nulls=bool(specification.strict),
+        )
+        self._compiled: Any = None
+
+    def __call__(self, arguments: dict[str, object], /) -> CheckedArguments:
+        """The arguments, coerced, in a new mapping."""
+        shaped = self._reshaper.reshape(arguments)
+        compiled = self._compiled
+        if compiled is None:
+            compiled = self._compiled = compile_validator(self._schema, tool=self._tool)
+        if not compiled.is_valid(shaped):
+            raise arguments_error(
+                self._tool, [problem for e in compiled.iter_errors(shaped) for problem in problems_of(e)]
+            )
+        return CheckedArguments(shaped, changed=shaped is not arguments)

@@ -1,0 +1,72 @@
+"""A run's own bounds around its task: the deadline and the cancellation, turned into the run's own errors."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from agentforge.errors import RunCancelledError, RunTimeoutError
+from agentforge.tool.execution.run import Run
+
+__all__ = ("RunScope",)
+
+
+class RunScope:
+    """``async with RunScope(run):`` ends the block when the run's time is over or `Run.cancel` is called.
+
+    A cancellation from outside passes as what it is. The errors carry ``partial``.
+    """
+
+    __slots__ = ("_cause", "_run", "_task", "_timer", "_undo")
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._cause: str | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._undo: Callable[[], None] | None = None
+
+    async def __aenter__(self) -> Run:
+        run = self._run
+        if run.cancellation.requested:
+            raise self._error("cancelled")
+        if run.remaining() == 0:
+            raise self._error("timeout")
+        loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._undo = run.cancellation.on_request(lambda: loop.call_soon_threadsafe(self._stop, "cancelled"))
+        if run.deadline is not None:
+            self._timer = loop.call_later(max(0.0, run.deadline - time.monotonic()), self._stop, "timeout")
+        return run
+
+    def _stop(self, cause: str) -> None:
+        if self._cause is None and self._task is not None:
+            self._cause = cause
+            self._task.cancel()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._undo is not None:
+            self._undo()
+        task, cause = self._task, self._cause
+        self._task = None
+        if task is None or cause is None:
+            return
+        others = task.uncancel()
+        if kind is not asyncio.CancelledError or others > 0:
+            return
+        raise self._error(cause) from None
+
+    def _error(self, cause: str) -> RunTimeoutError | RunCancelledError:
+        made: RunTimeoutError | RunCancelledError
+        if cause == "timeout":
+            made = RunTimeoutError("the run did not end in its time", next_step="Give chat a longer timeout.")
+        else:
+            made = RunCancelledError(f"the run was cancelled: {self._run.cancellation.reason}")
+        made.partial = self._run.partial()
+        return made

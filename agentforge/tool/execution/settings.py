@@ -1,0 +1,66 @@
+"""The bounds and strategies of a service, in one place; each has a default and every one of them is a setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentforge.errors import ConfigurationError
+from agentforge.model.arguments import ArgumentLimits
+from agentforge.tool.error.handler import ToolErrorHandler
+from agentforge.tool.error.strategies import Rethrow, ReturnToModel
+from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
+from agentforge.tool.execution.interceptors import SizeCap, TimeLimit
+from agentforge.tool.execution.threads import ToolThreads
+
+__all__ = ("ErrorHandlers", "ToolSettings")
+
+
+@dataclass(slots=True)
+class ErrorHandlers:
+    """The three strategies. The defaults are seed A's 4.4: arguments and unknown tools end the run, a failed execution
+    goes to the model with a warning in the log."""
+
+    arguments: ToolErrorHandler = field(default_factory=Rethrow)
+    execution: ToolErrorHandler = field(default_factory=lambda: ReturnToModel(log=True))
+    unknown_tool: ToolErrorHandler = field(default_factory=Rethrow)
+
+
+@dataclass(slots=True)
+class ToolSettings:
+    """What bounds a service's runs.
+
+    ``max_tool_calling_round_trips`` (100): N allows N continuations. ``max_concurrent_tools`` (8) calls of a batch run
+    side by side. ``tool_timeout`` (60 s, ``None``: none) for a tool without its own. ``max_result_bytes`` (256 KiB) of
+    a result reach the model. ``abandon_grace`` is how long a call may outlive its time limit before it is abandoned,
+    ``cancel_grace`` how long cancelled calls may take to end; both in seconds.
+    """
+
+    max_tool_calling_round_trips: int = 100
+    max_concurrent_tools: int = 8
+    tool_timeout: float | None = 60.0
+    max_result_bytes: int = 256 * 1024
+    argument_limits: ArgumentLimits = field(default_factory=ArgumentLimits)
+    abandon_grace: float = 0.05
+    cancel_grace: float = 0.5
+    gates: Sequence[ToolGate] = ()
+    interceptors: Sequence[ToolInterceptor] = ()
+    threads: ToolThreads = field(default_factory=ToolThreads)
+    error_handlers: ErrorHandlers = field(default_factory=ErrorHandlers)
+    time_limit: TimeLimit = field(init=False)
+    size_cap: SizeCap = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("max_concurrent_tools", "max_result_bytes"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.max_tool_calling_round_trips < 0:
+            raise ConfigurationError(
+                f"max_tool_calling_round_trips must not be negative, it is {self.max_tool_calling_round_trips}"
+            )
+        if self.tool_timeout is not None and self.tool_timeout <= 0:
+            raise ConfigurationError(
+                f"tool_timeout must be above 0 seconds, not {self.tool_timeout}", next_step="Use None for no limit."
+            )
+        self.time_limit = TimeLimit(self.tool_timeout)
+        self.size_cap = SizeCap(self.max_result_bytes)

@@ -1,0 +1,90 @@
+"""The tools of one request: what was offered under which name, ready to be looked up and called.
+
+Made once for an unchanged set of sources and then shared by all rounds and conversations; its parameter objects keep
+their identity, so that a wire encodes an unchanged tool block once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agentforge.errors import DuplicateToolError
+from agentforge.model.request import ChatRequestParameters, ToolChoice
+from agentforge.model.specification import ToolSpecification
+from agentforge.tool.execution.gate import CallNext
+from agentforge.tool.execution.state import OfferedTool
+from agentforge.tool.source import BoundTool
+
+__all__ = ("ToolSet",)
+
+_CACHED_PARAMETERS = 16
+
+
+class ToolSet:
+    """Bound tools, united with the user's own specifications (which have no executor)."""
+
+    def __init__(
+        self,
+        groups: Sequence[Sequence[BoundTool]],
+        unbound: Sequence[ToolSpecification],
+        compile_chain: Callable[[BoundTool], CallNext],
+    ) -> None:
+        self.groups = tuple(groups)
+        self.unbound = tuple(unbound)
+        self.tools: dict[str, BoundTool] = {}
+        self.chains: dict[str, CallNext] = {}
+        self.offered: dict[str, OfferedTool] = {}
+        specifications: list[ToolSpecification] = []
+        for group in groups:
+            for tool in group:
+                self._claim(tool.name, f"tool source {tool.source_name!r}")
+                self.tools[tool.name] = tool
+                self.chains[tool.name] = compile_chain(tool)
+                self.offered[tool.name] = OfferedTool(tool.return_behavior, tool.specification)
+                specifications.append(tool.specification)
+        seen: set[str] = set()
+        for specification in unbound:
+            if specification.name in seen:
+                raise DuplicateToolError(
+                    f"the request's own parameters hold two tools named {specification.name!r}",
+                    tool=specification.name,
+                )
+            seen.add(specification.name)
+            self._claim(specification.name, "the request's own parameters")
+            specifications.append(specification)
+        self.specifications = tuple(specifications)
+        self.names = tuple(specification.name for specification in specifications)
+        self._parameters: dict[tuple[int, bool], tuple[ChatRequestParameters | None, ChatRequestParameters]] = {}
+
+    def matches(self, groups: Sequence[Sequence[BoundTool]], unbound: Sequence[ToolSpecification]) -> bool:
+        """Whether this set was made of the very same sequences."""
+        return (
+            len(groups) == len(self.groups)
+            and all(a is b for a, b in zip(groups, self.groups, strict=True))
+            and (unbound is self.unbound or tuple(unbound) == self.unbound)
+        )
+
+    def parameters(self, user: ChatRequestParameters | None, *, first_round: bool) -> ChatRequestParameters:
+        """The user's parameters with these tools. A forced tool choice holds for the first round only."""
+        key = (id(user), first_round)
+        cached = self._parameters.get(key)
+        if cached is not None and cached[0] is user:
+            return cached[1]
+        made = (user or ChatRequestParameters()).with_(tools=self.specifications)
+        choice = made.tool_choice
+        if choice is not None and choice.forces_a_call and not first_round:
+            later = ToolChoice.allowed(choice.names) if choice.mode == "allowed" else ToolChoice.AUTO
+            made = made.with_(tool_choice=later)
+        if len(self._parameters) >= _CACHED_PARAMETERS:
+            self._parameters.pop(next(iter(self._parameters)))
+        self._parameters[key] = user, made
+        return made
+
+    def _claim(self, name: str, origin: str) -> None:
+        if name in self.tools:
+            held = self.tools[name].source_name
+            raise DuplicateToolError(
+                f"two tools are named {name!r}: one from tool source {held!r}, one from {origin}",
+                tool=name,
+                next_step="Rename one, or give one source a prefix.",
+            )

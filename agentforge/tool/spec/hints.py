@@ -1,0 +1,148 @@
+"""Annotations to types: resolved where the function was defined, one parameter at a time.
+
+Resolving one by one lets an unknown name be reported with its parameter. Nothing is cached, so that a name which
+appears later makes the tool work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections.abc
+import concurrent.futures
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from agentforge.errors import ToolDeclarationError
+from agentforge.tool.declare import MemoryId, P
+from agentforge.tool.execution.run import Run, ToolContext
+
+__all__ = ("Injected", "injected_kind", "refuse_executable", "resolve_hint", "underlying_function")
+
+Injected: TypeAlias = Literal["context", "run", "memory_id"]
+
+# A type checker's import block does not run, so our own names are known even where they were not imported.
+_OWN_NAMES: dict[str, Any] = {"ToolContext": ToolContext, "Run": Run, "MemoryId": MemoryId, "P": P}
+_FUTURES = (asyncio.Future, concurrent.futures.Future)
+_EXECUTABLE = (
+    *_FUTURES,
+    collections.abc.Callable,
+    collections.abc.Coroutine,
+    collections.abc.Awaitable,
+    types.FunctionType,
+)
+
+
+class _Annotated:
+    """One annotation in the form that `typing.get_type_hints` reads."""
+
+    def __init__(self, annotation: object) -> None:
+        self.__annotations__ = {"it": annotation}
+
+
+def underlying_function(function: Any) -> Any:
+    """The plain function behind methods, partials, wrappers, and objects with ``__call__``."""
+    seen = 0
+    while seen < 100:
+        seen += 1
+        if isinstance(function, (functools.partial, functools.partialmethod)):
+            function = function.func
+        elif isinstance(function, (types.MethodType, classmethod, staticmethod)):
+            function = function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif not inspect.isroutine(function) and not inspect.isclass(function) and callable(function):
+            function = type(function).__call__
+        else:
+            break
+    return function
+
+
+def resolve_hint(annotation: object, function: Any, *, tool: str, parameter: str) -> Any:
+    """The type that ``annotation`` stands for, with its ``Annotated`` metadata.
+
+    Raises `ToolDeclarationError` naming tool, parameter and the missing name.
+    """
+    names = _names_around(function)
+    module_names: dict[str, Any] = getattr(function, "__globals__", {})
+    for _ in range(len(_OWN_NAMES) + 1):
+        try:
+            return typing.get_type_hints(_Annotated(annotation), module_names, names, include_extras=True)["it"]
+        except NameError as error:
+            missing = error.name or str(error)
+            if missing in _OWN_NAMES and missing not in names:
+                names[missing] = _OWN_NAMES[missing]
+                continue
+            raise ToolDeclarationError(
+                f"parameter {parameter!r} of tool {tool!r} cannot be read: the name {missing!r} is not defined in "
+                f"{getattr(function, '__module__', 'its module')}",
+                tool=tool,
+                next_step=f"Define or import {missing!r} there, outside of a TYPE_CHECKING block.",
+            ) from None
+        except Exception as error:
+            raise ToolDeclarationError(
+                f"the annotation of parameter {parameter!r} of tool {tool!r} cannot be read: "
+                f"{type(error).__name__}: {error}",
+                tool=tool,
+                next_step="Give the parameter a type that Python can evaluate.",
+            ) from None
+    raise AssertionError("unreachable")  # each own name is tried once
+
+
+def _names_around(function: Any) -> dict[str, Any]:
+    """What the function captured, and its own type parameters: names of classes defined inside other functions."""
+    names: dict[str, Any] = {}
+    code = getattr(function, "__code__", None)
+    for name, cell in zip(getattr(code, "co_freevars", ()), getattr(function, "__closure__", None) or (), strict=False):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    for parameter in getattr(function, "__type_params__", ()):
+        names.setdefault(parameter.__name__, parameter)
+    return names
+
+
+def injected_kind(hint: Any) -> Injected | None:
+    """Which of the framework's objects a parameter of this type is given; ``None`` if the model gives its value."""
+    if typing.get_origin(hint) is typing.Annotated:
+        inner, *metadata = typing.get_args(hint)
+        if any(note is MemoryId or isinstance(note, MemoryId) for note in metadata):
+            return "memory_id"
+        return injected_kind(inner)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        kinds = [injected_kind(arm) for arm in typing.get_args(hint) if arm is not type(None)]
+        return kinds[0] if len(kinds) == 1 else None
+    return _INJECTED.get(hint) if isinstance(hint, type) else None
+
+
+_INJECTED: Mapping[type, Injected] = {ToolContext: "context", Run: "run", MemoryId: "memory_id"}
+
+
+def refuse_executable(hint: Any, what: str, *, tool: str, awaitable: bool = False) -> None:
+    """Refuse a type that stands for something to run or to wait for; with ``awaitable`` awaitables pass."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated or origin in (typing.Union, types.UnionType):
+        for arm in typing.get_args(hint) if origin is not typing.Annotated else typing.get_args(hint)[:1]:
+            refuse_executable(arm, what, tool=tool, awaitable=awaitable)
+        return
+    kind = origin or hint
+    if awaitable and kind is collections.abc.Awaitable:
+        return
+    if kind in (typing.Callable, Callable) or (isinstance(kind, type) and _is_executable(kind)):
+        raise ToolDeclarationError(
+            f"{what} of tool {tool!r} has type {_name(kind)}, which no model can give or read",
+            tool=tool,
+            next_step="Use the value's own type; make the function async to wait for something.",
+        )
+
+
+def _is_executable(kind: type) -> bool:
+    return kind in _EXECUTABLE or issubclass(kind, _FUTURES)
+
+
+def _name(kind: Any) -> str:
+    return getattr(kind, "__name__", None) or str(kind)

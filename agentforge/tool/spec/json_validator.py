@@ -1,0 +1,65 @@
+"""The JSON Schema validator behind foreign schemas: how it is compiled, and its problems in our words.
+
+Nothing is ever fetched, and patterns run on an engine whose time is linear; where one needs look-around or
+back-references, on one that gives up after a bounded number of steps (threat S16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentforge.errors import ArgumentProblem, ToolDeclarationError
+from agentforge.tool.spec.coercion import came
+
+__all__ = ("compile_validator", "problems_of")
+
+_BACKTRACKS = 10_000  # where a pattern needs look-around or back-references; about a millisecond
+_TEXT = 300
+_JSON_TYPES = {"integer": "an integer", "number": "a number", "string": "a text", "boolean": "true or false"}
+_JSON_TYPES |= {"array": "a list", "object": "an object", "null": "null"}
+
+
+def compile_validator(schema: Mapping[str, Any], *, tool: str) -> Any:
+    """A compiled validator; raises `ToolDeclarationError` when the schema is none."""
+    import jsonschema_rs
+
+    dialect = jsonschema_rs.validator_cls_for(dict(schema))
+    engines = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS))
+    reason = ""
+    for engine in engines:
+        try:
+            return dialect(dict(schema), pattern_options=engine, offline=True, mask="the value")
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            reason = str(getattr(error, "message", error)).splitlines()[0][:_TEXT]
+    raise ToolDeclarationError(
+        f"the schema of tool {tool!r} is not a JSON Schema that can be checked: {reason}",
+        tool=tool,
+        next_step="Correct the schema, or leave this tool out.",
+    )
+
+
+def problems_of(error: Any) -> list[ArgumentProblem]:
+    """One problem of the validator in our words; several where it names several keys."""
+    path = ".".join(str(step) for step in error.instance_path)
+    kind = error.kind
+    name = kind.name
+    if name == "required":
+        return [ArgumentProblem(_below(path, kind.property), "is required and was not given")]
+    if name in ("additionalProperties", "unevaluatedProperties"):
+        where = "is not a known field" if path else "is not a parameter of this tool"
+        return [ArgumentProblem(_below(path, str(key)[:80]), where) for key in kind.unexpected]
+    if name == "type":
+        wanted = " or ".join(_JSON_TYPES.get(each, each) for each in kind.types)
+        return [ArgumentProblem(path, f"{wanted} was expected, {came(error.instance)} came")]
+    if name == "enum":
+        shown = ", ".join(repr(option) for option in kind.options[:20])
+        return [ArgumentProblem(path, f"one of {shown[:_TEXT]} was expected, {came(error.instance)} came")]
+    if name == "pattern":
+        text = f"a text of the form {kind.pattern[:_TEXT]!r} was expected, {came(error.instance)} came"
+        return [ArgumentProblem(path, text)]
+    return [ArgumentProblem(path, f"{str(error.message)[:_TEXT]}; {came(error.instance)} came")]
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

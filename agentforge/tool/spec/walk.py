@@ -1,0 +1,82 @@
+"""Walking JSON Schemas by position: a property may be called ``title``, ``properties`` or ``$ref``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+__all__ = ("rebuild", "resolve_reference", "subschemas")
+
+_ONE = (
+    "items",
+    "additionalProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "additionalItems",
+    "contentSchema",
+)
+_LIST = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+_NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+
+
+def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """The schemas directly inside ``schema`` with the steps to them; boolean schemas are left out."""
+    for key in _ONE:
+        inner = schema.get(key)
+        if isinstance(inner, Mapping):
+            yield (key,), inner
+    for key in _LIST:
+        row = schema.get(key)
+        if isinstance(row, (list, tuple)):
+            for index, inner in enumerate(row):
+                if isinstance(inner, Mapping):
+                    yield (key, str(index)), inner
+    for key in _NAMED:
+        named = schema.get(key)
+        if isinstance(named, Mapping):
+            for name, inner in named.items():
+                if isinstance(inner, Mapping):
+                    yield (key, str(name)), inner
+
+
+def rebuild(schema: Mapping[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """A deep copy in which every schema, innermost first, was passed through ``change``."""
+    made: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _NAMED and isinstance(value, Mapping):
+            made[key] = {n: rebuild(v, change) if isinstance(v, Mapping) else v for n, v in value.items()}
+        elif key in _LIST and isinstance(value, (list, tuple)):
+            made[key] = [rebuild(v, change) if isinstance(v, Mapping) else v for v in value]
+        elif key in _ONE and isinstance(value, Mapping):
+            made[key] = rebuild(value, change)
+        else:
+            made[key] = _copied(value)
+    return change(made)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
+def resolve_reference(root: Mapping[str, Any], reference: str) -> Any:
+    """What a local JSON pointer (``#/$defs/Order``) points at; ``None`` when there is nothing, or it is not local."""
+    if not reference.startswith("#"):
+        return None
+    node: Any = root
+    for step in reference[1:].split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, Mapping) and name in node:
+            node = node[name]
+        elif isinstance(node, (list, tuple)) and name.isascii() and name.isdigit() and int(name) < len(node):
+            node = node[int(name)]
+        else:
+            return None
+    return node

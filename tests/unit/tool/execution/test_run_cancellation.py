@@ -1,0 +1,307 @@
+"""Ending a run early: cancelled at every step, over its deadline, cancelled by the application, left by its reader."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from agentforge import (
+    ChatRequest,
+    Run,
+    RunFinished,
+    ScriptedChatModel,
+    TextDelta,
+    ToolOutcome,
+    ToolService,
+    ToolStarted,
+    tool,
+)
+from agentforge.errors import RunCancelledError, RunTimeoutError
+from agentforge.model.history import mend_history
+from agentforge.model.scripted import call, calls
+
+
+class SteppingModel(ScriptedChatModel):
+    """Gives way a few times before it answers, as a model on a network does, and counts what is open."""
+
+    open = 0
+
+    async def chat(self, request: ChatRequest) -> Any:
+        self.open += 1
+        try:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            return await super().chat(request)
+        finally:
+            self.open -= 1
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[Any]:  # type: ignore[override]
+        self.open += 1
+        try:
+            async for event in super().stream(request):
+                await asyncio.sleep(0)
+                yield event
+        finally:
+            self.open -= 1
+
+
+@tool
+async def look() -> str:
+    "Takes a few steps."
+    for _ in range(4):
+        await asyncio.sleep(0)
+    return "seen"
+
+
+@tool
+def block() -> str:
+    "Runs on a thread."
+    return "blocked"
+
+
+@tool(effect="write")
+async def pay() -> str:
+    "A write of a few steps."
+    for _ in range(2):
+        await asyncio.sleep(0)
+    return "paid"
+
+
+def three_rounds() -> SteppingModel:
+    batch = calls(call("look"), call("block"), call("pay"))
+    return SteppingModel([batch, batch, batch, "done"])
+
+
+def valid(messages: Any) -> bool:
+    return mend_history(tuple(messages)) == (tuple(messages), ())
+
+
+async def tasks_gone() -> bool:
+    for _ in range(50):
+        if asyncio.all_tasks() == {asyncio.current_task()}:
+            return True
+        await asyncio.sleep(0.002)
+    return False
+
+
+async def cancelled_at(step: int, work: Callable[[Run], Any]) -> tuple[Run, bool]:
+    """Run ``work`` and cancel it at the ``step``-th turn of the loop; whether it had ended before."""
+    run = Run()
+    task = asyncio.ensure_future(work(run))
+    for _ in range(step):
+        if task.done():
+            break
+        await asyncio.sleep(0)
+    early = task.cancel()
+    await asyncio.wait([task], timeout=5)
+    assert task.done()
+    if early and not task.cancelled():
+        assert task.exception() is None, task.exception()
+    return run, task.cancelled()
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_cancelled_at_any_step_the_history_is_valid_and_nothing_is_left(streamed: bool) -> None:
+    service = ToolService(look, block, pay, max_threads=3)
+    threads = threading.active_count()
+    step, ended_early = 0, 0
+    while True:
+        model = three_rounds()
+
+        async def work(run: Run, model: SteppingModel = model) -> None:
+            if not streamed:
+                await service.chat(model, None, "q", context=run)
+                return
+            async with service.stream(model, None, "q", context=run) as events:
+                async for _ in events:
+                    await asyncio.sleep(0)
+
+        run, cancelled = await cancelled_at(step, work)
+        assert valid(run.messages), step
+        assert model.open == 0, step
+        assert await tasks_gone(), (step, asyncio.all_tasks())
+        called = [m for m in run.messages if getattr(m, "tool_execution_requests", ())]
+        assert len(run.tool_executions) == sum(len(m.tool_execution_requests) for m in called)
+        if not cancelled:
+            break
+        ended_early += 1
+        step += 1
+    assert ended_early > 30, "the conversation has many steps, and each of them was cancelled"
+    assert threading.active_count() <= threads + 3
+    result = await service.chat(three_rounds(), None, "q")
+    assert result.text == "done"
+    service.close()
+
+
+async def test_a_write_that_had_begun_is_in_doubt_a_read_is_cancelled_and_a_done_call_keeps_its_result() -> None:
+    begun = asyncio.Event()
+
+    @tool(effect="write")
+    async def refund() -> str:
+        "A write that hangs."
+        begun.set()
+        await asyncio.sleep(30)
+        return "x"
+
+    @tool
+    async def query() -> str:
+        "A read that hangs."
+        await asyncio.sleep(30)
+        return "x"
+
+    @tool
+    async def quick() -> str:
+        "Done at once."
+        return "quick"
+
+    run = Run()
+    model = ScriptedChatModel([calls(call("quick"), call("query"), call("refund"), call("quick"))])
+    service = ToolService(refund, query, quick, max_concurrent_tools=3)
+    task = asyncio.create_task(service.chat(model, None, "q", context=run))
+    await begun.wait()
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [e.outcome for e in run.tool_executions] == [
+        ToolOutcome.OK,
+        ToolOutcome.CANCELLED,
+        ToolOutcome.IN_DOUBT,
+        ToolOutcome.OK,
+    ]
+    assert valid(run.messages)
+
+
+async def test_a_run_over_its_time_is_a_typed_error_with_the_partial_history() -> None:
+    @tool
+    async def hangs() -> str:
+        "Never ends."
+        await asyncio.sleep(30)
+        return "x"
+
+    with pytest.raises(RunTimeoutError) as caught:
+        await ToolService(hangs).chat(ScriptedChatModel([call("hangs")]), None, "q", timeout=0.05)
+    assert isinstance(caught.value, TimeoutError)
+    assert valid(caught.value.partial.messages)  # type: ignore[attr-defined]
+    assert caught.value.partial.tool_executions[0].outcome is ToolOutcome.CANCELLED  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("from_thread", [False, True])
+async def test_the_application_cancels_a_run_from_anywhere(from_thread: bool) -> None:
+    run = Run()
+
+    @tool
+    async def hangs() -> str:
+        "Never ends."
+        if from_thread:
+            threading.Thread(target=run.cancel, args=("the user left",)).start()
+        else:
+            run.cancel("the user left")
+        await asyncio.sleep(30)
+        return "x"
+
+    with pytest.raises(RunCancelledError, match="the user left"):
+        await ToolService(hangs).chat(ScriptedChatModel([call("hangs")]), None, "q", context=run)
+    assert valid(run.messages) and len(run.messages) == 3
+
+
+async def test_a_run_that_was_cancelled_before_it_began_never_asks_the_model() -> None:
+    run = Run()
+    run.cancel("too late")
+    model = ScriptedChatModel(["hi"])
+    with pytest.raises(RunCancelledError):
+        await ToolService(look).chat(model, None, "q", context=run)
+    assert model.requests == []
+
+
+async def test_a_tool_that_waits_for_the_cancellation_is_told() -> None:
+    told: list[str] = []
+    run = Run()
+
+    @tool
+    async def waits() -> str:
+        "Waits to be told."
+        told.append(await run.cancellation.wait())
+        return "told"
+
+    task = asyncio.create_task(ToolService(waits).chat(ScriptedChatModel([call("waits")]), None, "q", context=run))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    run.cancel("enough")
+    with pytest.raises(RunCancelledError):
+        await task
+    assert told in ([], ["enough"])
+
+
+# -- streams that are left early -----------------------------------------------------------------------
+
+
+async def test_leaving_the_block_ends_the_run_and_closes_the_model() -> None:
+    model = three_rounds()
+    async with ToolService(look, block, pay).stream(model, None, "q") as events:
+        async for event in events:
+            if isinstance(event, ToolStarted):
+                break
+    assert model.open == 0 and await tasks_gone()
+    assert valid(events.run.messages)
+
+
+async def test_a_bare_break_is_cleaned_up_when_the_iterator_is_dropped() -> None:
+    model = three_rounds()
+    events = ToolService(look, block, pay).stream(model, None, "q")
+    async for event in events:
+        if isinstance(event, ToolStarted):
+            break
+    del events, event
+    gc.collect()
+    assert await tasks_gone() and model.open == 0
+
+
+async def test_a_slow_reader_holds_the_run_back_instead_of_filling_memory() -> None:
+    made = 0
+
+    class Chatty(ScriptedChatModel):
+        async def stream(self, request: ChatRequest) -> AsyncIterator[Any]:  # type: ignore[override]
+            nonlocal made
+            for _ in range(5_000):
+                made += 1
+                yield TextDelta("x")
+            async for event in super().stream(request):
+                yield event
+
+    async with ToolService().stream(Chatty(["done"]), None, "q") as events:
+        async for event in events:
+            if isinstance(event, TextDelta):
+                break
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert made < 600
+        rest = [event async for event in events]
+    assert isinstance(rest[-1], RunFinished) and made == 5_000
+
+
+async def test_the_runs_error_is_raised_where_the_events_end() -> None:
+    seen = []
+
+    async def read() -> None:
+        model = ScriptedChatModel([call("look"), RuntimeError("nothing")])
+        async with ToolService(look).stream(model, None, "q") as events:
+            async for event in events:
+                seen.append(type(event).__name__)
+
+    with pytest.raises(RuntimeError, match="nothing"):
+        await read()
+    assert "ToolFinished" in seen and seen[-1] != "RunFinished"
+
+
+async def test_events_carry_the_runs_id_and_its_parents() -> None:
+    parent = Run()
+    run = Run(parent=parent)
+    async with ToolService(look).stream(ScriptedChatModel([call("look"), "x"]), None, "q", context=run) as events:
+        async for event in events:
+            assert (event.run_id, event.parent_run_id) == (run.id, parent.id)

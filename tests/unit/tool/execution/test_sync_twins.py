@@ -1,0 +1,141 @@
+"""The synchronous twins: from plain code, from inside a running loop, interrupted, and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+
+import pytest
+
+from agentforge import RunFinished, ScriptedChatModel, ToolService, tool
+from agentforge.errors import UnknownToolError
+from agentforge.model.scripted import call
+
+tenant: contextvars.ContextVar[str] = contextvars.ContextVar("tenant", default="none")
+
+
+@tool
+async def whose() -> str:
+    "Whose conversation this is."
+    return tenant.get()
+
+
+def turns() -> ScriptedChatModel:
+    return ScriptedChatModel([call("whose"), "done"])
+
+
+def test_a_conversation_from_plain_code_sees_the_callers_context() -> None:
+    tenant.set("acme")
+    with ToolService(whose) as service:
+        result = service.chat_sync(turns(), None, "q")
+    assert (result.text, result.tool_executions[0].result_text()) == ("done", "acme")
+
+
+async def test_it_works_inside_a_running_loop_as_in_a_notebook() -> None:
+    with ToolService(whose) as service:
+        assert service.chat_sync(turns(), None, "q").text == "done"
+
+
+def test_errors_pass_as_they_are() -> None:
+    with ToolService(whose) as service, pytest.raises(UnknownToolError):
+        service.chat_sync(ScriptedChatModel([call("nothing")]), None, "q")
+
+
+def test_a_stream_is_read_as_a_plain_iterator() -> None:
+    with ToolService(whose) as service, service.stream_sync(turns(), None, "q") as events:
+        seen = list(events)
+    assert isinstance(seen[-1], RunFinished)
+    assert seen[-1].result.text == "done"
+
+
+def test_a_stream_that_is_left_early_ends_its_run() -> None:
+    with ToolService(whose) as service:
+        with service.stream_sync(turns(), None, "q") as events:
+            next(events)
+        assert service.chat_sync(turns(), None, "q").text == "done"
+
+
+def test_closing_ends_the_loops_thread_and_closes_the_models_used_on_it() -> None:
+    closed: list[str] = []
+
+    class Model(ScriptedChatModel):
+        async def aclose(self) -> None:
+            closed.append(threading.current_thread().name)
+
+    before = threading.active_count()
+    service = ToolService(whose)
+    service.chat_sync(Model([call("whose"), "done"]), None, "q")
+    service.close()
+    service.close()
+    assert closed == ["agentforge-sync"]
+    assert threading.active_count() == before
+
+
+def test_after_closing_a_service_can_be_used_again() -> None:
+    service = ToolService(whose)
+    service.chat_sync(turns(), None, "q")
+    service.close()
+    assert service.chat_sync(turns(), None, "q").text == "done"
+    service.close()
+
+
+def test_a_synchronous_call_from_within_its_own_loop_is_refused_instead_of_waiting_for_itself() -> None:
+    service = ToolService()
+
+    @tool
+    async def nested() -> str:
+        "Calls the service synchronously."
+        return service.chat_sync(ScriptedChatModel(["inner"]), None, "q").text or ""
+
+    service.tools(nested)
+    result = service.chat_sync(ScriptedChatModel([call("nested"), "outer"]), None, "q")
+    assert "wait for itself" in result.tool_executions[0].result_text()
+    service.close()
+
+
+def test_a_synchronous_call_from_a_sync_tool_is_served() -> None:
+    service = ToolService()
+
+    @tool
+    def nested() -> str:
+        "Holds a conversation of its own."
+        return service.chat_sync(ScriptedChatModel(["inner"]), None, "q").text or ""
+
+    service.tools(nested)
+    result = service.chat_sync(ScriptedChatModel([call("nested"), "outer"]), None, "q")
+    assert result.tool_executions[0].result_text() == "inner"
+    service.close()
+
+
+def test_an_interrupted_caller_cancels_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    cancelled = threading.Event()
+    begun = threading.Event()
+
+    @tool
+    async def hangs() -> str:
+        "Never ends."
+        begun.set()
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return "x"
+
+    import concurrent.futures
+
+    original = concurrent.futures.Future.result
+
+    def interrupted(self: concurrent.futures.Future[object], timeout: float | None = None) -> object:
+        if begun.wait(5) and not cancelled.is_set():
+            raise KeyboardInterrupt
+        return original(self, timeout)
+
+    service = ToolService(hangs)
+    monkeypatch.setattr(concurrent.futures.Future, "result", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        service.chat_sync(ScriptedChatModel([call("hangs")]), None, "q")
+    monkeypatch.undo()
+    assert cancelled.is_set()
+    service.close()
