@@ -1,0 +1,44 @@
+"""The one HTTP seam: a transport protocol, two transports, a client with retries, stream decoders, error taxonomy.
+
+Importing this package loads neither httpx nor aiohttp; the transport that is used does, when it is made.
+"""
+
+from __future__ import annotations
+
+from agentforge.http.aiohttp_transport import AiohttpTransport
+from agentforge.http.client import ErrorParser, HttpClient
+from agentforge.http.error_body import ErrorBody, parse_error_body, parse_error_payload
+from agentforge.http.error_taxonomy import error_from_payload, error_from_response, request_id_of, unexpected_answer
+from agentforge.http.factory import TRANSPORTS, make_transport
+from agentforge.http.httpx_transport import HttpxTransport
+from agentforge.http.ndjson import NdjsonDecoder
+from agentforge.http.retry import RetryPolicy, parse_retry_after, parse_should_retry
+from agentforge.http.sse import SseDecoder, SseEvent
+from agentforge.http.transport import HttpRequest, HttpResponse, HttpStream, HttpTimeouts, HttpTransport
+
+__all__ = (
+    "TRANSPORTS",
+    "AiohttpTransport",
+    "ErrorBody",
+    "ErrorParser",
+    "HttpClient",
+    "HttpRequest",
+    "HttpResponse",
+    "HttpStream",
+    "HttpTimeouts",
+    "HttpTransport",
+    "HttpxTransport",
+    "NdjsonDecoder",
+    "RetryPolicy",
+    "SseDecoder",
+    "SseEvent",
+    "error_from_payload",
+    "error_from_response",
+    "make_transport",
+    "parse_error_body",
+    "parse_error_payload",
+    "parse_retry_after",
+    "parse_should_retry",
+    "request_id_of",
+    "unexpected_answer",
+)

@@ -1,0 +1,291 @@
+"""The fast transport: aiohttp, whose parser is in C (extra ``fast``); the same behaviour as the default one.
+
+aiohttp differs in small things that are evened out here: its decoding has no bound that we could set, so bodies come
+raw; waiting for a free connection and connecting share one limit there, so the waiting is done here; cookies, redirects
+and headers of its own are off. It has no limit for writing: a server that takes no byte of a request runs into the read
+limit instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentforge.errors import ConfigurationError
+from agentforge.http.address import Proxy, parse_address, parse_proxy
+from agentforge.http.decoding import DEFAULT_MAX_BODY_BYTES, BodyDecoder, body_decoder
+from agentforge.http.failures import failure, kind_of, too_large
+from agentforge.http.tls import TlsSettings
+from agentforge.http.transport import HttpRequest, HttpResponse, HttpStream, HttpTimeouts
+
+if TYPE_CHECKING:
+    import ssl
+
+    import aiohttp
+    from multidict import CIMultiDict
+    from yarl import URL
+
+__all__ = ("AiohttpTransport",)
+
+_KEEP_ALIVE = 30.0  # seconds an idle connection is kept
+_MAX_FIELD = 64 * 1024  # bytes of one header line; aiohttp's own bound is smaller than what gateways send
+_MAX_TARGETS = 64
+_LARGE = 1024 * 1024  # larger bodies are written in pieces
+
+
+class _Target(NamedTuple):
+    """What a URL needs for each request, made once."""
+
+    url: URL
+    options: dict[str, Any]
+    proxy_authorization: str | None
+
+
+class AiohttpTransport:
+    """Sends requests through aiohttp, on one event loop.
+
+    The options are those of `HttpxTransport`; ``session`` is your own ``aiohttp.ClientSession``, used for everything
+    and never closed here; TLS, proxy and its cookies are then its business. Raises `ConfigurationError` when aiohttp
+    is not installed, for options that cannot be honoured, and for requests that are not valid HTTP.
+    """
+
+    def __init__(
+        self,
+        *,
+        verify: bool | str | ssl.SSLContext = True,
+        ca_bundle: str | None = None,
+        proxy: str | None = None,
+        trust_env: bool = True,
+        max_connections: int = 100,
+        max_body_bytes: int = DEFAULT_MAX_BODY_BYTES,
+        session: aiohttp.ClientSession | None = None,
+    ) -> None:
+        try:
+            import aiohttp
+            from multidict import CIMultiDict
+            from yarl import URL
+        except ImportError as error:
+            raise ConfigurationError(
+                "the transport 'aiohttp' needs the package aiohttp, which is not installed",
+                next_step="Install the extra 'fast' of agentforge-kit, or take the transport 'httpx'.",
+            ) from error
+        if max_connections < 1:
+            raise ConfigurationError("'max_connections' must be at least 1", next_step="Give 1 or more.")
+        self._aiohttp = aiohttp
+        self._multidict: type[CIMultiDict[str]] = CIMultiDict
+        self._parse_url = URL
+        self._tls = TlsSettings(verify, ca_bundle, trust_env)
+        self._proxy = parse_proxy(proxy) if proxy is not None else None
+        self._trust_env = trust_env
+        self._max_body = max_body_bytes
+        self._slots = asyncio.Semaphore(max_connections)
+        self._given = session
+        self._session = session
+        self._targets: dict[str, _Target] = {}
+        self._timeouts: HttpTimeouts | None = None
+        self._client_timeout: aiohttp.ClientTimeout | None = None
+        self._closed = False
+
+    # -- the protocol ----------------------------------------------------------------------------
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send and read the whole answer, bounded."""
+        await self._take_slot(request)
+        try:
+            response = await self._start(request, "gzip")
+            try:
+                headers = _headers(response)
+                content = await self._read(request, response, body_decoder(headers, self._max_body))
+            finally:
+                response.close()  # at the end of the body the connection has gone back to the pool already
+            return HttpResponse(response.status, headers, content)
+        except Exception as error:
+            if (failed := failure(request, error)) is None:
+                raise
+        finally:
+            self._slots.release()
+        raise failed
+
+    @asynccontextmanager
+    async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
+        """Send and hand out the answer while it arrives; leaving the block early closes the connection."""
+        await self._take_slot(request)
+        try:
+            response = await self._started(request)
+            try:
+                headers = _headers(response)
+                chunks = self._chunks(request, response, body_decoder(headers, self._max_body))
+                try:
+                    yield HttpStream(response.status, headers, chunks)
+                finally:
+                    with suppress(RuntimeError):  # another task is still waiting in it: closing the answer ends that
+                        await chunks.aclose()
+            finally:
+                response.close()
+        finally:
+            self._slots.release()
+
+    async def aclose(self) -> None:
+        """Close all connections of our own; safe to call twice."""
+        self._closed = True
+        self._targets.clear()
+        session, self._session = self._session, None
+        if session is not None and session is not self._given:
+            await session.close()
+
+    def abandon(self) -> None:
+        """Let go of a session whose event loop is gone and can close nothing any more."""
+        self._closed = True
+        session, self._session = self._session, None
+        if session is None or session is self._given:
+            return
+        connector = session.connector
+        session.detach()
+        if connector is not None:
+            with suppress(RuntimeError):  # the loop is closed: sockets go when they are collected
+                connector._close()
+
+    # -- requests --------------------------------------------------------------------------------
+
+    async def _take_slot(self, request: HttpRequest) -> None:
+        if not self._slots.locked():
+            await self._slots.acquire()  # free: returns at once
+            return
+        try:
+            async with asyncio.timeout(request.timeouts.pool):
+                await self._slots.acquire()
+            return
+        except TimeoutError as error:
+            failed = failure(request, error, "pool time")
+        assert failed is not None
+        raise failed
+
+    async def _start(self, request: HttpRequest, encoding: str) -> aiohttp.ClientResponse:
+        session = self._open_session()
+        target = self._targets.get(request.url) or self._target(request.url)
+        times = request.timeouts
+        if times is not self._timeouts:
+            self._timeouts = times
+            self._client_timeout = self._aiohttp.ClientTimeout(total=None, connect=times.connect, sock_read=times.read)
+        try:
+            headers = self._multidict(
+                [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers]
+            )
+            headers.setdefault("accept-encoding", encoding)
+            if target.proxy_authorization is not None:
+                headers["proxy-authorization"] = target.proxy_authorization
+            return await session.request(
+                request.method,
+                target.url,
+                data=self._body(request.content),
+                headers=headers,
+                timeout=self._client_timeout,
+                allow_redirects=False,
+                raise_for_status=False,
+                auto_decompress=False,
+                **target.options,
+            )
+        except ValueError as error:
+            # aiohttp's word for a header that is not valid; some errors that the table knows are ValueErrors too
+            failed = failure(request, error, kind_of(error) or "unsendable")
+        assert failed is not None
+        raise failed
+
+    async def _started(self, request: HttpRequest) -> aiohttp.ClientResponse:
+        try:
+            return await self._start(request, "identity")
+        except Exception as error:
+            if (failed := failure(request, error)) is None:
+                raise
+        raise failed
+
+    def _body(self, content: bytes) -> Any:
+        if len(content) <= _LARGE:
+            return content or None
+        import io
+
+        return io.BytesIO(content)
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise ConfigurationError("the HTTP transport is closed", next_step="Make a new one.")
+        session = self._session
+        if session is None:
+            library = self._aiohttp
+            # The slots bound the connections; a second bound below them would be waited for under the wrong limit.
+            session = self._session = library.ClientSession(
+                connector=library.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE),
+                cookie_jar=library.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=False,
+                skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
+                max_line_size=_MAX_FIELD,
+                max_field_size=_MAX_FIELD,
+            )
+        elif session.closed:
+            raise ConfigurationError("the given aiohttp session is closed", next_step="Keep it open while it is used.")
+        return session
+
+    def _target(self, url: str) -> _Target:
+        if self._given is not None:
+            parse_address(url, proxy=None, trust_env=False)
+            target = _Target(self._prepared(url), {}, None)
+        else:
+            address = parse_address(url, proxy=self._proxy, trust_env=self._trust_env)
+            options: dict[str, Any] = {"ssl": self._tls.context()} if address.secure else {}
+            forward = self._add_proxy(options, address.proxy, address.secure) if address.proxy else None
+            target = _Target(self._prepared(url), options, forward)
+        if len(self._targets) >= _MAX_TARGETS:
+            del self._targets[next(iter(self._targets))]
+        self._targets[url] = target
+        return target
+
+    def _prepared(self, url: str) -> URL:
+        # An address in ASCII is sent as it is: escapes mean something to some servers.
+        return self._parse_url(url, encoded=url.isascii())
+
+    def _add_proxy(self, options: dict[str, Any], proxy: Proxy, secure: bool) -> str | None:
+        """Set the proxy's options; returns the credentials where they belong on the request itself."""
+        options["proxy"] = self._parse_url(proxy.url)
+        if proxy.url.startswith("https:"):
+            options["ssl"] = self._tls.context()
+        if secure and proxy.authorization is not None:
+            options["proxy_headers"] = {"proxy-authorization": proxy.authorization}
+        return None if secure else proxy.authorization
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    async def _read(self, request: HttpRequest, response: aiohttp.ClientResponse, decoder: BodyDecoder | None) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while part := await response.content.readany():
+            size += len(part)
+            if size > self._max_body:
+                raise too_large(request, self._max_body)
+            parts.append(part if decoder is None else decoder.feed(part))
+        if decoder is not None:
+            decoder.finish()
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def _chunks(
+        self, request: HttpRequest, response: aiohttp.ClientResponse, decoder: BodyDecoder | None
+    ) -> AsyncGenerator[bytes, None]:
+        try:
+            while part := await response.content.readany():
+                if decoder is None:
+                    yield part
+                elif decoded := decoder.feed(part):
+                    yield decoded
+            if decoder is not None:
+                decoder.finish()
+            return
+        except Exception as error:
+            if (failed := failure(request, error)) is None:
+                raise
+        raise failed
+
+
+def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
