@@ -59,7 +59,8 @@ class HttpStream:
 @runtime_checkable
 class HttpTransport(Protocol):
     """Sends requests on one event loop. Failures are `ModelConnectionError`, `ModelTimeoutError` or `ProtocolError`,
-    never the library's own; a status of any kind is an answer, not an error."""
+    never the library's own; a request that cannot be sent at all (a broken address, a line break in a header) is a
+    `ConfigurationError`. A status of any kind is an answer, not an error."""
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send and read the whole answer."""

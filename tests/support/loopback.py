@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import shutil
 import socket
 import ssl
 import struct
-import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 __all__ = (
     "Answer",
@@ -260,18 +256,12 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def make_certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
-    """A throw-away certificate for localhost, signed by itself, and a server's context with it.
+    """A throw-away certificate for localhost, signed by an authority of its own, and a server's context with it."""
+    import trustme
 
-    Made by the ``openssl`` program, as the standard library cannot make one.
-    """
-    program = shutil.which("openssl")
-    if program is None:
-        pytest.fail("The TLS tests make a certificate with the program openssl, which is not on the PATH.")
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
-    command = [program, "req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    command += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    authority = trustme.CA()
+    certificate = folder / "certificate.pem"
+    authority.cert_pem.write_to_path(certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    authority.issue_cert("localhost", "127.0.0.1").configure_cert(context)
     return certificate, context
