@@ -1,0 +1,319 @@
+"""The model: wire on one side, the HTTP seam on the other, and nothing else in between."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from agentforge.errors import ConfigurationError, ModelError
+from agentforge.http import HttpClient, HttpRequest, HttpStream, HttpTimeouts, HttpTransport, RetryPolicy
+from agentforge.masking import Secrets
+from agentforge.model import (
+    ChatEvent,
+    ChatMessage,
+    ChatRequest,
+    ChatRequestParameters,
+    ChatResponse,
+    History,
+    ModelProfile,
+    Notice,
+    ResponseDone,
+    mend_history,
+)
+from agentforge_openai.address import api_key_of, base_url_of, completions_url, header_pairs
+from agentforge_openai.capabilities import Endpoint
+from agentforge_openai.profile import VendorRow, profile_of
+from agentforge_openai.vendors import vendor_row
+from agentforge_openai.wire.errors import parse_error
+from agentforge_openai.wire.events import events_of
+from agentforge_openai.wire.head import Head
+from agentforge_openai.wire.reply import Answering
+from agentforge_openai.wire.request import RequestEncoder
+from agentforge_openai.wire.response import decode_response
+from agentforge_openai.wire.stream import StreamDecoder
+
+if TYPE_CHECKING:
+    import httpx
+
+    from agentforge.model.schema_calling import SchemaToolModel
+
+__all__ = ("OpenAiChatModel",)
+
+_DRAIN_SECONDS = 0.5
+
+
+class OpenAiChatModel:
+    """A model behind a Chat Completions endpoint.
+
+    ``vendor`` is the name of a row or a `VendorRow`; unset, it is ``generic`` when ``base_url`` is given, else
+    ``openai``. ``api_key`` defaults to the row's environment variable. ``timeouts`` takes a number of seconds for the
+    whole exchange. ``defaults`` are merged below each request's parameters. ``tool_mode="json_schema"`` describes the
+    tools in the prompt instead of sending them. ``profile_overrides`` changes fields of the `ModelProfile` where the
+    row does not hold for this model. ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed here.
+
+    Raises `ConfigurationError` for settings that cannot be honoured, before any request.
+
+    >>> OpenAiChatModel(model="m", base_url="http://localhost:8000/v1")
+    OpenAiChatModel(vendor='generic', model='m', base_url='http://localhost:8000/v1')
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        vendor: str | VendorRow | None = None,
+        defaults: ChatRequestParameters | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: HttpTimeouts | float | None = None,
+        max_retries: int = 2,
+        proxy: str | None = None,
+        ca_bundle: str | None = None,
+        verify: bool | str = True,
+        transport: str | HttpTransport = "httpx",
+        http_client: httpx.AsyncClient | None = None,
+        organization: str | None = None,
+        project: str | None = None,
+        api_version: str | None = None,
+        tool_mode: Literal["native", "json_schema"] | None = None,
+        profile_overrides: Mapping[str, object] | None = None,
+    ) -> None:
+        if not model:
+            raise ConfigurationError("model is empty", next_step="Give the model's name, or the deployment's on Azure.")
+        self._row = vendor_row(vendor if vendor is not None else "generic" if base_url else "openai")
+        self._model = model
+        self._base_url = base_url_of(self._row, base_url)
+        self._api_version = api_version
+        key = api_key_of(self._row, api_key)
+        #: What must not leave this model in any text.
+        self.secrets = Secrets([key] if key else [])
+        self._headers = header_pairs(
+            self._row, key, self.secrets, headers=headers, organization=organization, project=project
+        )
+        self._timeouts = _timeouts(timeouts)
+        self._overrides: dict[str, object] = dict(profile_overrides or {})
+        if tool_mode is not None:
+            self._overrides["tool_mode"] = tool_mode
+        self._endpoints: dict[str, Endpoint] = {}
+        self._urls: dict[tuple[str, str], str] = {}
+        self._defaults = defaults
+        self._encoder = RequestEncoder(self._endpoint, defaults=defaults)
+        self._http = HttpClient(
+            transport=transport,
+            transport_options=_transport_options(transport, http_client, proxy, ca_bundle, verify),
+            retry=RetryPolicy(max_retries=max_retries),
+            secrets=self.secrets,
+            error_parser=partial(parse_error, secrets=self.secrets),
+        )
+        self._profile = self._endpoint(None).profile
+        self._by_schema: SchemaToolModel | None = None
+        if self._profile.tool_mode == "json_schema":
+            from agentforge.model.schema_calling import SchemaToolModel
+
+            self._by_schema = SchemaToolModel(_WithoutTools(self))
+            self._profile = self._by_schema.profile
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What this endpoint and model can do, overrides included."""
+        return self._profile
+
+    @property
+    def model_name(self) -> str:
+        """The model asked unless a request names another."""
+        return self._model
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        """The whole reply. Raises `ModelError`; `UnsupportedFeatureError` comes before anything is sent."""
+        if self._by_schema is not None and self._offers_tools(request):
+            return await self._by_schema.chat(self._merged(request))
+        return await self._chat(request, self._encoder)
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
+        """The reply as events, `ResponseDone` last. Closing the generator closes the connection; once an event was
+        shown nothing is tried again, and an error carries the text so far as ``details["partial_text"]``."""
+        if self._by_schema is not None and self._offers_tools(request):
+            inner = cast("AsyncGenerator[ChatEvent, None]", self._by_schema.stream(self._merged(request)))
+        else:
+            inner = self._stream(request, self._encoder)
+        async with aclosing(inner) as events:
+            async for event in events:
+                yield event
+
+    async def aclose(self) -> None:
+        """Close the connections; safe to call twice."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"OpenAiChatModel(vendor={self._row.name!r}, model={self._model!r}, base_url={self._base_url!r})"
+
+    # -- one exchange ----------------------------------------------------------------------------
+
+    async def _chat(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
+        if self._row.stream_only and re.search(self._row.stream_only, self._name_in(request)):
+            return await self._collected(request, encoder)
+        sent, answering = self._prepare(request, encoder, stream=False)
+        response = await self._http.send(sent)
+        return decode_response(response.content, answering, headers=response.headers, secrets=self.secrets)
+
+    async def _collected(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
+        """A plain reply from a model that only streams."""
+        async with aclosing(self._stream(request, encoder)) as events:
+            last = [event async for event in events][-1]
+        return cast("ResponseDone", last).response
+
+    async def _stream(self, request: ChatRequest, encoder: RequestEncoder) -> AsyncGenerator[ChatEvent, None]:
+        sent, answering = self._prepare(request, encoder, stream=True)
+        async with self._http.stream(sent) as answer:
+            if answer.headers.get("content-type", "").startswith("application/json"):
+                # A server that does not stream answers whole.
+                content = b"".join([chunk async for chunk in answer.chunks])
+                response = decode_response(content, answering, headers=answer.headers, secrets=self.secrets)
+                for event in events_of(response):
+                    yield event
+                return
+            decoder = StreamDecoder(answering, headers=answer.headers, secrets=self.secrets)
+            try:
+                async for chunk in answer.chunks:
+                    for event in decoder.feed(chunk):
+                        yield event
+                    if decoder.ended:
+                        break
+            except ModelError as error:
+                if decoder.partial_text and "partial_text" not in error.details:
+                    error.details = {**error.details, "partial_text": decoder.partial_text}
+                raise
+            for event in decoder.finish():
+                yield event
+            await _drain(answer)
+
+    def _prepare(self, request: ChatRequest, encoder: RequestEncoder, *, stream: bool) -> tuple[HttpRequest, Answering]:
+        messages: Sequence[ChatMessage] = request.messages
+        mended: tuple[Notice, ...] = ()
+        if not isinstance(messages, History):
+            messages, mended = mend_history(messages)
+        encoded = encoder.encode(messages, request.parameters, stream=stream)
+        head = encoded.head
+        answering = Answering(
+            provider=head.shape.provider,
+            aliases=head.tools.aliases,
+            notices=(*mended, *encoded.notices),
+            reasoning_only_in_total=self._row.reasoning_only_in_total,
+            splits_names=self._row.splits_names,
+            unfinished_calls_allowed=self._row.unfinished_calls_allowed,
+        )
+        return HttpRequest("POST", self._url(head), self._headers, encoded.body, self._timeouts), answering
+
+    def _url(self, head: Head) -> str:
+        key = (head.base_url or self._base_url, head.model)
+        url = self._urls.get(key)
+        if url is None:
+            url = self._urls[key] = completions_url(self._row, *key, self._api_version)
+        return url
+
+    def _endpoint(self, model: str | None) -> Endpoint:
+        name = model or self._model
+        endpoint = self._endpoints.get(name)
+        if endpoint is None:
+            profile = profile_of(self._row, name, base_url=self._base_url, overrides=self._overrides)
+            endpoint = self._endpoints[name] = Endpoint(self._row, profile, name, self._base_url)
+        return endpoint
+
+    # -- tools over a schema ---------------------------------------------------------------------
+
+    def _offers_tools(self, request: ChatRequest) -> bool:
+        return bool(request.parameters.tools or (self._defaults is not None and self._defaults.tools))
+
+    def _merged(self, request: ChatRequest) -> ChatRequest:
+        return ChatRequest(request.messages, ChatRequestParameters.merge(self._defaults, request.parameters))
+
+    def _name_in(self, request: ChatRequest) -> str:
+        default = self._defaults.model_name if self._defaults is not None else None
+        return request.parameters.model_name or default or self._model
+
+
+class _WithoutTools:
+    """The same model for requests that were translated: their parameters are merged and hold no tools."""
+
+    def __init__(self, model: OpenAiChatModel) -> None:
+        self._model = model
+        self._encoder = RequestEncoder(model._endpoint)
+
+    @property
+    def profile(self) -> ModelProfile:
+        """The wire's own capabilities."""
+        return self._model._endpoint(None).profile
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        """The whole reply."""
+        return await self._model._chat(request, self._encoder)
+
+    def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
+        """The reply as events."""
+        return self._model._stream(request, self._encoder)
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+async def _drain(answer: HttpStream) -> None:
+    """Read what follows the end mark, so that the connection can be used again; a server that keeps it open must not
+    hold up a reply that is whole."""
+    with suppress(ModelError, TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in answer.chunks:
+                pass
+
+
+def _timeouts(given: HttpTimeouts | float | None) -> HttpTimeouts:
+    if isinstance(given, HttpTimeouts):
+        return given
+    if given is None:
+        return HttpTimeouts()
+    if not given > 0:
+        raise ConfigurationError("timeouts must be above 0 seconds", next_step="Give seconds, or an HttpTimeouts.")
+    return HttpTimeouts(connect=min(10.0, given), read=given, write=given, pool=given, total=given)
+
+
+def _transport_options(
+    transport: str | HttpTransport,
+    client: httpx.AsyncClient | None,
+    proxy: str | None,
+    ca_bundle: str | None,
+    verify: bool | str,
+) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if client is not None:
+        options["client"] = client
+    if proxy is not None:
+        options["proxy"] = proxy
+    if ca_bundle is not None:
+        options["ca_bundle"] = ca_bundle
+    if verify is not True:
+        options["verify"] = verify
+    if options and not isinstance(transport, str):
+        raise ConfigurationError(
+            f"{', '.join(options)} cannot be set beside a transport of your own",
+            next_step="Set it on the transport.",
+        )
+    if client is not None and (transport != "httpx" or len(options) > 1):
+        raise ConfigurationError(
+            "http_client is used as it is: it goes with transport 'httpx' and without proxy, ca_bundle and verify",
+            next_step="Set these on the client.",
+        )
+    return options

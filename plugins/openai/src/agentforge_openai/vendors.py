@@ -1,0 +1,157 @@
+"""The rows: six endpoints that speak Chat Completions, each with what it wants, refuses and ignores.
+
+Every value is a default. Models of one vendor differ, so a user overrides what does not hold: ``profile_overrides`` for
+capabilities, a changed row for forms.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from agentforge.errors import ConfigurationError
+from agentforge.model import ModelProfile
+from agentforge_openai.profile import ThinkingRule, VendorRow
+
+__all__ = ("AZURE", "DASHSCOPE", "DEEPSEEK", "GENERIC", "OLLAMA", "OPENAI", "VENDORS", "vendor_row")
+
+# Longer ids, as other vendors make them, are refused in a history (microsoft/autogen#6377, agno-agi/agno#5382).
+_SHORT_IDS = r"(?s)^.{1,40}$"
+
+OPENAI = VendorRow(
+    name="openai",
+    base_url="https://api.openai.com/v1",
+    base_url_variable="OPENAI_BASE_URL",
+    key_variable="OPENAI_API_KEY",
+    key_required=True,
+    max_tokens_field="max_completion_tokens",
+    strict_excludes_parallel=True,
+    call_id_pattern=_SHORT_IDS,
+    # These models take tools on this API only without reasoning effort; the second family has one by default.
+    tools_refuse_effort=r"^gpt-5\.[46]\b",
+    tools_need_effort_none=r"^gpt-5\.6\b",
+    capabilities=ModelProfile(unsupported={"tool_name": "map"}),
+)
+
+AZURE = VendorRow(
+    name="azure",
+    base_url_variable="AZURE_OPENAI_ENDPOINT",
+    key_variable="AZURE_OPENAI_API_KEY",
+    key_required=True,
+    auth="api-key",
+    path="azure",
+    max_tokens_field="max_completion_tokens",
+    strict_excludes_parallel=True,
+    call_id_pattern=_SHORT_IDS,
+    tools_refuse_effort=r"^gpt-5\.[46]\b",
+    tools_need_effort_none=r"^gpt-5\.6\b",
+    capabilities=ModelProfile(unsupported={"tool_name": "map"}),
+)
+
+DEEPSEEK = VendorRow(
+    name="deepseek",
+    base_url="https://api.deepseek.com",
+    key_variable="DEEPSEEK_API_KEY",
+    key_required=True,
+    strict_base="/beta",
+    strict_refuses=frozenset(
+        {
+            "minLength",
+            "maxLength",
+            "minItems",
+            "maxItems",
+            "pattern",
+            "format",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "multipleOf",
+        }
+    ),
+    replay_fields=("reasoning_content",),
+    replay_required="reasoning_content",
+    replay_refused_by=r"(?i)deepseek-r1",
+    thinking=ThinkingRule(
+        models=r"^(?!deepseek-chat\b)",
+        switch="thinking",
+        levels=True,
+        forced_choice=False,
+        ignores=frozenset({"temperature", "top_p"}),
+    ),
+    capabilities=ModelProfile(
+        tool_choice=frozenset({"auto", "none", "required", "tool"}),
+        parallel_tool_calls="always",
+        strict_subset="deepseek",
+        response_formats=frozenset({"text", "json"}),
+        images=False,
+        audio=False,
+        files=False,
+        unsupported={"tool_name": "map", "tool_choice.allowed": "map", "thinking_ignores": "drop"},
+    ),
+)
+
+DASHSCOPE = VendorRow(
+    name="dashscope",
+    base_url="https://dashscope.aliyuncs.com/compatible-mode/v1",
+    base_url_variable="DASHSCOPE_BASE_URL",
+    key_variable="DASHSCOPE_API_KEY",
+    key_required=True,
+    description_required=True,
+    stream_only=r"^(qwq|qvq)\b",
+    thinking=ThinkingRule(models=r"^(qwq|qvq)\b|-thinking\b", switch="enable_thinking", forced_choice=False),
+    capabilities=ModelProfile(
+        tool_choice=frozenset({"auto", "none", "tool"}),
+        strict_tools=False,
+        response_formats=frozenset({"text", "json"}),
+        audio=False,
+        files=False,
+        # Names outside the rule are refused here; with "map" they get an alias as elsewhere.
+        unsupported={"tool_name": "error", "tool_description": "error", "tool_choice.allowed": "map"},
+    ),
+)
+
+OLLAMA = VendorRow(
+    name="ollama",
+    base_url="http://localhost:11434/v1",
+    key_variable="OLLAMA_API_KEY",
+    replay_fields=("reasoning",),
+    image_urls=False,
+    capabilities=ModelProfile(
+        tool_choice=frozenset({"auto"}),
+        parallel_tool_calls="always",
+        strict_tools=False,
+        audio=False,
+        files=False,
+        max_tools=None,
+        unsupported={"tool_name": "map", "tool_choice.none": "map", "tool_choice.allowed": "map"},
+    ),
+)
+
+GENERIC = VendorRow(
+    name="generic",
+    # No variable: a key of one vendor must not reach another by default.
+    replay_fields=("reasoning_content", "reasoning_details"),
+    replay_extras=True,
+    reasoning_only_in_total=True,
+    capabilities=ModelProfile(max_tools=None, unsupported={"tool_name": "map", "tool_choice.allowed": "map"}),
+)
+
+#: The rows by name.
+VENDORS = MappingProxyType({row.name: row for row in (OPENAI, AZURE, DEEPSEEK, DASHSCOPE, OLLAMA, GENERIC)})
+
+
+def vendor_row(vendor: str | VendorRow) -> VendorRow:
+    """The row of that name; a row is returned as it is. Raises `ConfigurationError` for an unknown name.
+
+    >>> vendor_row("deepseek").key_variable
+    'DEEPSEEK_API_KEY'
+    """
+    if isinstance(vendor, VendorRow):
+        return vendor
+    try:
+        return VENDORS[vendor]
+    except KeyError:
+        raise ConfigurationError(
+            f"there is no vendor row {vendor!r}",
+            next_step=f"Use one of {', '.join(VENDORS)}, or give a VendorRow of your own.",
+        ) from None

@@ -1,0 +1,3 @@
+"""The Chat Completions wire: pure functions both ways and an incremental decoder, all testable without I/O."""
+
+__all__ = ()

@@ -1,0 +1,197 @@
+"""What both decoders fill and one function turns into a `ChatResponse`, so that plain and streamed replies are equal.
+
+Order of the parts: reasoning, text, refusal, calls; this wire does not interleave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from agentforge.model import (
+    AiMessage,
+    ChatResponse,
+    Content,
+    Notice,
+    ProviderState,
+    TextContent,
+    TokenUsage,
+    ToolExecutionRequest,
+    new_call_id,
+)
+from agentforge_openai.wire.finish import finish_of
+from agentforge_openai.wire.json_text import dump_text
+from agentforge_openai.wire.reasoning import Reasoning
+from agentforge_openai.wire.usage import decode_usage
+
+__all__ = ("Answering", "RawCall", "Reply", "arguments_text", "extras_of")
+
+_CALL_EXTRAS = ("extra_content", "provider_specific_fields")
+_MESSAGE_EXTRAS = ("extra_content", "thought_signature", "thinking_blocks", "provider_specific_fields")
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What decoding needs from the request and the row. ``provider`` is stamped on opaque state, ``aliases`` are taken
+    back, ``new_id`` makes ids where none was given."""
+
+    provider: str
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+    reasoning_only_in_total: bool = False
+    splits_names: bool = False
+    unfinished_calls_allowed: bool = False
+    new_id: Callable[[], str] = new_call_id
+
+
+@dataclass(slots=True)
+class RawCall:
+    """A call as it came; ``pieces`` joined are its argument text."""
+
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    extras: dict[str, object] = field(default_factory=dict)
+
+
+class Reply:
+    """One reply while it is read."""
+
+    __slots__ = ("calls", "extras", "finish_word", "id", "model", "reasoning", "refusal", "texts", "usage")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.refusal: list[str] = []
+        self.reasoning = Reasoning()
+        self.calls: list[RawCall] = []
+        self.extras: dict[str, object] = {}
+        self.finish_word: str | None = None
+        self.usage: Mapping[str, object] | None = None
+        self.id: str | None = None
+        self.model: str | None = None
+
+    def add_identity(self, body: Mapping[str, object]) -> None:
+        """Take id and model; the first of each stays."""
+        if self.id is None:
+            self.id = _word(body.get("id"))
+        if self.model is None:
+            self.model = _word(body.get("model"))
+
+    def add_usage(self, *places: Mapping[str, object] | None) -> bool:
+        """Take the usage from the first place that has one; whether there was one."""
+        for place in places:
+            found = place.get("usage") if place is not None else None
+            if isinstance(found, Mapping) and found:
+                self.usage = found
+                return True
+        return False
+
+    def add_extras(self, source: Mapping[str, object]) -> None:
+        """Take opaque fields of the message."""
+        for name, value in extras_of(source, _MESSAGE_EXTRAS).items():
+            before = self.extras.get(name)
+            if isinstance(before, list) and isinstance(value, list):
+                value = before + value
+            elif isinstance(before, dict) and isinstance(value, dict):
+                value = {**before, **value}
+            self.extras[name] = value
+
+    def add_parts(self, parts: list[object]) -> tuple[str, str]:
+        """Take content that came as a list; its new text and its new thinking."""
+        texts: list[str] = []
+        thoughts: list[str] = []
+        for part in parts:
+            if isinstance(part, str):
+                texts.append(part)
+            elif isinstance(part, Mapping):
+                if part.get("type") == "thinking":
+                    thoughts.append(_nested_text(part.get("thinking")))
+                elif part.get("type") == "refusal":
+                    self.refusal.append(str(part.get("refusal") or ""))
+                elif isinstance(part.get("text"), str):
+                    texts.append(str(part["text"]))
+        text, thought = "".join(texts), "".join(thoughts)
+        if text:
+            self.texts.append(text)
+        if thought:
+            self.reasoning.add_spoken(thought)
+        return text, thought
+
+    def token_usage(self, answering: Answering) -> TokenUsage:
+        """The tokens as far as reported."""
+        if self.usage is None:
+            return TokenUsage()
+        return decode_usage(self.usage, reasoning_only_in_total=answering.reasoning_only_in_total)
+
+    def response(self, answering: Answering, raw: Mapping[str, object] | None = None) -> ChatResponse:
+        """The finished reply."""
+        calls = self._requests(answering)
+        refusal = "".join(self.refusal)
+        parts: list[Content | ToolExecutionRequest] = []
+        thinking = self.reasoning.content(answering.provider)
+        if thinking is not None:
+            parts.append(thinking)
+        text = "".join(self.texts)
+        if text:
+            parts.append(TextContent(text))
+        if refusal:
+            # Marked, so that it goes back as a refusal.
+            parts.append(TextContent(refusal, ProviderState(answering.provider, {"refusal": True})))
+        reason, notice = finish_of(self.finish_word, has_calls=bool(calls), refused=bool(refusal))
+        return ChatResponse(
+            ai_message=AiMessage(
+                [*parts, *calls],
+                provider_state=ProviderState(answering.provider, self.extras) if self.extras else None,
+            ),
+            finish_reason=reason,
+            token_usage=self.token_usage(answering),
+            id=self.id,
+            model_name=self.model,
+            raw_finish_reason=self.finish_word,
+            notices=answering.notices + ((notice,) if notice is not None else ()),
+            raw=raw,
+        )
+
+    def _requests(self, answering: Answering) -> list[ToolExecutionRequest]:
+        seen: set[str] = set()
+        requests: list[ToolExecutionRequest] = []
+        for call in self.calls:
+            given = bool(call.id) and call.id not in seen
+            identity = call.id if given else answering.new_id()
+            seen.add(identity)
+            name = call.name.strip()
+            name = answering.aliases.get(name, name)
+            arguments = "".join(call.pieces)
+            if not arguments or arguments.isspace():
+                arguments = "{}"
+            state = ProviderState(answering.provider, call.extras) if call.extras else None
+            requests.append(ToolExecutionRequest(identity, name, arguments, given, state))
+        return requests
+
+
+def arguments_text(value: object) -> str:
+    """The text of a call's arguments; an object (some servers send one) is written as JSON.
+
+    >>> arguments_text({"a": 1}), arguments_text(None)
+    ('{"a":1}', '')
+    """
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else dump_text(value)
+
+
+def extras_of(source: Mapping[str, object], names: tuple[str, ...] = _CALL_EXTRAS) -> dict[str, object]:
+    """The opaque fields that are there."""
+    return {name: source[name] for name in names if source.get(name)}
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _nested_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(str(item.get("text") or "") for item in value if isinstance(item, Mapping))
+    return ""

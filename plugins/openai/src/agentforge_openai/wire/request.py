@@ -1,0 +1,196 @@
+"""A request body as a join of fragments, none of which is encoded twice.
+
+Two caches: heads by the parameters object, turns by the message object and the shape. Both hold the objects that they
+are keyed by, so an id is never reused while its entry lives, and neither knows of any history: trimming or branching a
+conversation cannot make an entry stale. What a round costs beyond copying is what is new in it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agentforge.model import (
+    AiMessage,
+    ChatMessage,
+    ChatRequestParameters,
+    Notice,
+    ToolExecutionResultMessage,
+    ToolSpecification,
+)
+from agentforge_openai.capabilities import Endpoint, settle
+from agentforge_openai.wire.head import EMPTY_TOOLS, Head, encode_head
+from agentforge_openai.wire.shape import TurnShape
+from agentforge_openai.wire.tools import ToolBlock, encode_tools
+from agentforge_openai.wire.turns import encode_result_media, encode_turn
+
+__all__ = ("EncodedRequest", "RequestEncoder")
+
+_HEADS = 32
+_TOOL_BLOCKS = 8
+_SHAPES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedRequest:
+    """The body, the head that it was made with, and the notices of head and turns."""
+
+    body: bytes
+    head: Head
+    notices: tuple[Notice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    message: ChatMessage
+    body: bytes
+    media: bytes
+    notices: tuple[Notice, ...]
+
+
+class RequestEncoder:
+    """Encodes requests for one model bean; not shared between threads.
+
+    ``endpoint`` gives the endpoint for a model name; ``defaults`` are merged below every request's parameters. The turn
+    cache is bounded by ``max_turns`` and ``max_bytes``; when it is full, entries that the current request does not use
+    make room, and what still does not fit is encoded anew.
+    ``encoded_bytes`` counts the bytes of turns and tools that were really encoded.
+    """
+
+    def __init__(
+        self,
+        endpoint: Callable[[str | None], Endpoint],
+        *,
+        defaults: ChatRequestParameters | None = None,
+        max_turns: int = 4096,
+        max_bytes: int = 64 * 1024 * 1024,
+    ) -> None:
+        self.encoded_bytes = 0
+        self._endpoint = endpoint
+        self._defaults = defaults
+        self._max_turns = max_turns
+        self._max_bytes = max_bytes
+        self._heads: OrderedDict[tuple[int, bool], tuple[ChatRequestParameters, Head]] = OrderedDict()
+        self._blocks: OrderedDict[tuple[str, tuple[int, ...]], tuple[tuple[ToolSpecification, ...], ToolBlock]] = (
+            OrderedDict()
+        )
+        self._turns: OrderedDict[TurnShape, dict[int, _Turn]] = OrderedDict()
+        self._held = 0
+        self._held_bytes = 0
+        self._may_clear = True
+
+    def encode(
+        self, messages: Sequence[ChatMessage], parameters: ChatRequestParameters, *, stream: bool = False
+    ) -> EncodedRequest:
+        """The body for a valid history. Raises `UnsupportedFeatureError` before anything is sent."""
+        offered = parameters.tools or (self._defaults.tools if self._defaults is not None else ())
+        head = self.head(parameters, with_tools=bool(offered) or _has_calls(messages))
+        fragments, notices = self._fragments(messages, head.shape)
+        body = head.opening + b",".join(fragments) + (head.streamed if stream else head.plain)
+        return EncodedRequest(body, head, head.notices + tuple(notices))
+
+    def head(self, parameters: ChatRequestParameters, *, with_tools: bool) -> Head:
+        """The head for ``parameters``, from the cache where the same object was seen."""
+        key = (id(parameters), with_tools)
+        found = self._heads.get(key)
+        if found is not None:
+            self._heads.move_to_end(key)
+            return found[1]
+        merged = ChatRequestParameters.merge(self._defaults, parameters)
+        endpoint = self._endpoint(merged.model_name)
+        settled = settle(merged, endpoint)
+        tools = self._tool_block(settled.parameters.tools, endpoint)
+        head = encode_head(settled, endpoint, tools, with_tools=with_tools)
+        self._heads[key] = (parameters, head)
+        if len(self._heads) > _HEADS:
+            self._heads.popitem(last=False)
+        return head
+
+    def _tool_block(self, tools: tuple[ToolSpecification, ...], endpoint: Endpoint) -> ToolBlock:
+        if not tools:
+            return EMPTY_TOOLS
+        # By the tools, not by the tuple: a loop makes a new tuple of the same tools for every round.
+        key = (endpoint.model, tuple(map(id, tools)))
+        found = self._blocks.get(key)
+        if found is not None:
+            self._blocks.move_to_end(key)
+            return found[1]
+        block = encode_tools(tools, endpoint)
+        self.encoded_bytes += len(block.body)
+        self._blocks[key] = (tools, block)
+        if len(self._blocks) > _TOOL_BLOCKS:
+            self._blocks.popitem(last=False)
+        return block
+
+    def _fragments(self, messages: Sequence[ChatMessage], shape: TurnShape) -> tuple[list[bytes], list[Notice]]:
+        cache = self._cache(shape)
+        self._may_clear = True
+        fragments: list[bytes] = []
+        waiting: list[bytes] = []
+        notices: list[Notice] = []
+        for message in messages:
+            turn = cache.get(id(message))
+            if turn is None:
+                turn = self._encode(message, shape)
+                self._keep(turn, cache, messages)
+            if waiting and type(message) is not ToolExecutionResultMessage:
+                fragments += waiting
+                waiting = []
+            fragments.append(turn.body)
+            if turn.media:
+                waiting.append(turn.media)
+            if turn.notices:
+                notices += turn.notices
+        fragments += waiting
+        return fragments, notices
+
+    def _encode(self, message: ChatMessage, shape: TurnShape) -> _Turn:
+        notices: list[Notice] = []
+        body = encode_turn(message, shape, notices)
+        media = b""
+        if type(message) is ToolExecutionResultMessage:
+            media = encode_result_media(message, shape, notices)
+        self.encoded_bytes += len(body) + len(media)
+        return _Turn(message, body, media, tuple(notices))
+
+    def _cache(self, shape: TurnShape) -> dict[int, _Turn]:
+        cache = self._turns.get(shape)
+        if cache is None:
+            cache = self._turns[shape] = {}
+            if len(self._turns) > _SHAPES:
+                for turn in self._turns.popitem(last=False)[1].values():
+                    self._release(turn)
+        else:
+            self._turns.move_to_end(shape)
+        return cache
+
+    def _keep(self, turn: _Turn, cache: dict[int, _Turn], current: Sequence[ChatMessage]) -> None:
+        size = len(turn.body) + len(turn.media)
+        if self._is_full(size):
+            if self._may_clear:
+                self._may_clear = False  # once a request, so that a long history costs no scan a message
+                self._make_room(cache, current)
+            if self._is_full(size):
+                return
+        cache[id(turn.message)] = turn
+        self._held += 1
+        self._held_bytes += size
+
+    def _is_full(self, size: int) -> bool:
+        return self._held >= self._max_turns or self._held_bytes + size > self._max_bytes
+
+    def _make_room(self, cache: dict[int, _Turn], current: Sequence[ChatMessage]) -> None:
+        used = {id(message) for message in current}
+        for other in self._turns.values():
+            stale = list(other) if other is not cache else [key for key in other if key not in used]
+            for key in stale:
+                self._release(other.pop(key))
+
+    def _release(self, turn: _Turn) -> None:
+        self._held -= 1
+        self._held_bytes -= len(turn.body) + len(turn.media)
+
+
+def _has_calls(messages: Sequence[ChatMessage]) -> bool:
+    return any(type(message) is AiMessage and message.has_tool_execution_requests for message in messages)

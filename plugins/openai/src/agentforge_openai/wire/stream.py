@@ -1,0 +1,190 @@
+"""A streamed answer, bytes in and events out, in one pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agentforge.errors import ProtocolError, StreamTruncatedError
+from agentforge.http import SseDecoder, request_id_of
+from agentforge.masking import Secrets
+from agentforge.model import (
+    ChatEvent,
+    ResponseDone,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallReady,
+    UsageEvent,
+)
+from agentforge_openai.wire.calls import CallCollector
+from agentforge_openai.wire.errors import error_in_answer, holds_error
+from agentforge_openai.wire.reply import Answering, Reply
+
+__all__ = ("StreamDecoder",)
+
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+class StreamDecoder:
+    """Decodes one stream: `feed` for each piece of the body, `finish` at its end.
+
+    Raises the error that a chunk carries, `ProtocolError` for an event that is not JSON (with its number),
+    `StreamTruncatedError` when the body ends before the reply did.
+    """
+
+    def __init__(
+        self,
+        answering: Answering,
+        *,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        secrets: Secrets | None = None,
+    ) -> None:
+        self._answering = answering
+        self._headers = headers
+        self._secrets = secrets
+        self._sse = SseDecoder()
+        self._reply = Reply()
+        self._calls = CallCollector(self._reply.calls, splits_names=answering.splits_names)
+        self._number = 0
+        self._ended = False
+        self._has_choices = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the end mark has come; what follows it is not read."""
+        return self._ended
+
+    @property
+    def partial_text(self) -> str:
+        """The text so far."""
+        return "".join(self._reply.texts)
+
+    def feed(self, chunk: bytes) -> list[ChatEvent]:
+        """The events that ``chunk`` completes."""
+        events: list[ChatEvent] = []
+        for event in self._sse.feed(chunk):
+            self._take(event.data, events)
+        return events
+
+    def finish(self) -> list[ChatEvent]:
+        """The last events, `ResponseDone` at the end."""
+        events: list[ChatEvent] = []
+        for event in self._sse.finish():
+            # A last event without its blank line may be whole or cut; cut JSON means a cut stream.
+            if _is_complete(event.data) or event.data.strip() == b"[DONE]":
+                self._take(event.data, events)
+        reply = self._reply
+        if not self._ended and reply.finish_word is None and not self._may_end_here():
+            raise StreamTruncatedError(
+                "the stream ended before the reply did: no finish reason and no end mark",
+                partial_text=self.partial_text,
+                request_id=request_id_of(self._headers),
+            )
+        if not self._has_choices:
+            raise ProtocolError("the stream ended without any choice", request_id=request_id_of(self._headers))
+        response = reply.response(self._answering)
+        for index, request in enumerate(response.ai_message.tool_execution_requests):
+            events.append(ToolCallReady(request, index))
+        events.append(ResponseDone(response))
+        return events
+
+    def _may_end_here(self) -> bool:
+        calls = self._reply.calls
+        if not self._answering.unfinished_calls_allowed or not calls:
+            return False
+        return all(call.name and _is_complete("".join(call.pieces) or "{}") for call in calls)
+
+    def _take(self, data: bytes, events: list[ChatEvent]) -> None:
+        self._number += 1
+        if self._ended or not data or data.isspace():
+            return
+        if data.strip() == b"[DONE]":
+            self._ended = True
+            return
+        try:
+            chunk = json.loads(data)
+        except (ValueError, RecursionError):
+            chunk = None
+        if not isinstance(chunk, dict):
+            raise ProtocolError(
+                f"event {self._number} of the stream is not a JSON object",
+                request_id=request_id_of(self._headers),
+                details={"event": self._number, "partial_text": self.partial_text},
+            )
+        choices = chunk.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        failed = chunk if holds_error(chunk) else first if first.get("error") else None
+        if failed is not None:
+            raise error_in_answer(failed, headers=self._headers, secrets=self._secrets, partial_text=self.partial_text)
+        self._chunk(chunk, first or None, events)
+
+    def _chunk(self, chunk: dict[str, Any], choice: dict[str, Any] | None, events: list[ChatEvent]) -> None:
+        reply = self._reply
+        if reply.id is None or reply.model is None:
+            reply.add_identity(chunk)
+        if choice is not None and not choice.get("index"):
+            # Of several answers (a custom ``n``) only the first is read.
+            self._choice(choice, events)
+        if chunk.get("usage") or "x_groq" in chunk or (choice is not None and choice.get("usage")):
+            groq = chunk.get("x_groq")
+            if reply.add_usage(chunk, groq if isinstance(groq, dict) else None, choice):
+                events.append(UsageEvent(reply.token_usage(self._answering)))
+
+    def _choice(self, choice: dict[str, Any], events: list[ChatEvent]) -> None:
+        reply = self._reply
+        delta = choice.get("delta")
+        if not isinstance(delta, dict) and not self._has_choices:
+            delta = choice.get("message")  # a server that streams a whole reply as one chunk
+        self._has_choices = True
+        word = choice.get("finish_reason")
+        if isinstance(word, str) and (word or reply.finish_word is None):
+            reply.finish_word = word
+        if not isinstance(delta, dict):
+            return
+        content = delta.get("content")
+        if type(content) is str and len(delta) <= 2 and (len(delta) == 1 or "role" in delta):
+            if content:
+                reply.texts.append(content)
+                events.append(TextDelta(content))
+            return
+        thought = reply.reasoning.add(delta)
+        if thought:
+            events.append(ThinkingDelta(thought))
+        if isinstance(content, str):
+            if content:
+                reply.texts.append(content)
+                events.append(TextDelta(content))
+        elif isinstance(content, list):
+            text, thought = reply.add_parts(content)
+            if thought:
+                events.append(ThinkingDelta(thought))
+            if text:
+                events.append(TextDelta(text))
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            reply.refusal.append(refusal)
+            events.append(TextDelta(refusal))
+        items = delta.get("tool_calls")
+        if isinstance(items, list):
+            for item in items:
+                if isinstance(item, dict):
+                    self._call(item, events)
+        old = delta.get("function_call")
+        if isinstance(old, dict) and not items and (old.get("name") or old.get("arguments")):
+            self._call({"index": 0, "function": old}, events)
+        reply.add_extras(delta)
+
+    def _call(self, item: dict[str, Any], events: list[ChatEvent]) -> None:
+        position, text = self._calls.add(item)
+        call = self._reply.calls[position]
+        name = call.name.strip()
+        events.append(ToolCallDelta(position, call.id or None, self._answering.aliases.get(name, name) or None, text))
+
+
+def _is_complete(text: str | bytes) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

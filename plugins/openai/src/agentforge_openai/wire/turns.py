@@ -1,0 +1,143 @@
+"""One message of ours to the bytes of one message on the wire.
+
+Decisions the wire leaves to us:
+
+- Only OpenAI-family text can go into a tool message, so media of a result follow in a user message of their own, which
+  names the call; it is sent after the last result of the turn, as a user message between results is refused.
+- The wire has no error flag. An error result starts with ``Error: `` unless its first 80 characters say "error".
+- Argument text that is not a JSON object would make every later request fail. What our parser can read is sent as it
+  was read; anything else stays visible to the model as ``{"invalid_arguments": "the text"}``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from agentforge.errors import ToolArgumentsError
+from agentforge.model import (
+    AiMessage,
+    ChatMessage,
+    Notice,
+    SystemMessage,
+    TextContent,
+    ThinkingContent,
+    ToolExecutionRequest,
+    ToolExecutionResultMessage,
+)
+from agentforge_openai.wire.json_text import dump_bytes, dump_text
+from agentforge_openai.wire.media import user_content, wire_part
+from agentforge_openai.wire.names import alias_of, call_id_of
+from agentforge_openai.wire.shape import TurnShape
+
+__all__ = ("INVALID_ARGUMENTS", "encode_result_media", "encode_turn")
+
+#: The key under which the text of unreadable arguments is replayed.
+INVALID_ARGUMENTS = "invalid_arguments"
+
+
+def encode_turn(message: ChatMessage, shape: TurnShape, notices: list[Notice]) -> bytes:
+    """The message as JSON; what had to be left out is appended to ``notices``.
+
+    Raises `UnsupportedFeatureError` for content that the endpoint cannot take.
+    """
+    if isinstance(message, AiMessage):
+        return dump_bytes(_assistant(message, shape, notices))
+    if isinstance(message, ToolExecutionResultMessage):
+        identity = call_id_of(message.id, shape.call_id_pattern)
+        return dump_bytes({"role": "tool", "tool_call_id": identity, "content": _result_text(message)})
+    if isinstance(message, SystemMessage):
+        return dump_bytes({"role": "system", "content": user_content(message.contents, shape, notices)})
+    wire: dict[str, object] = {"role": "user", "content": user_content(message.contents, shape, notices)}
+    if message.name is not None:
+        wire["name"] = message.name
+    return dump_bytes(wire)
+
+
+def encode_result_media(message: ToolExecutionResultMessage, shape: TurnShape, notices: list[Notice]) -> bytes:
+    """The user message that carries a result's media; empty when it has none."""
+    media = [part for part in message.contents if not isinstance(part, (TextContent, ThinkingContent))]
+    if not media:
+        return b""
+    identity = call_id_of(message.id, shape.call_id_pattern)
+    head = {"type": "text", "text": f"Attached to the result of {message.tool_name} (call {identity}):"}
+    parts = [wire_part(part, shape, notices) for part in media]
+    return dump_bytes({"role": "user", "content": [head, *parts]})
+
+
+def _assistant(message: AiMessage, shape: TurnShape, notices: list[Notice]) -> dict[str, Any]:
+    wire: dict[str, Any] = {"role": "assistant", "content": None}
+    texts: list[str] = []
+    calls: list[dict[str, Any]] = []
+    for part in message.contents:
+        state = part.provider_state if isinstance(part, (TextContent, ThinkingContent)) else None
+        ours = state.data if state is not None and state.provider == shape.provider else {}
+        if isinstance(part, ToolExecutionRequest):
+            calls.append(_call(part, shape))
+        elif isinstance(part, TextContent):
+            if ours.get("refusal"):
+                wire["refusal"] = wire.get("refusal", "") + part.text
+            else:
+                texts.append(part.text)
+        elif isinstance(part, ThinkingContent):
+            for name in shape.replay_fields:
+                if name in ours:
+                    # Texts and lists both grow by adding; a turn has more than one such part only if it was merged.
+                    wire[name] = wire[name] + ours[name] if name in wire else ours[name]
+        else:
+            notices.append(
+                Notice(
+                    "assistant_media_left_out",
+                    f"{type(part).__name__} of an earlier reply cannot be sent back to {shape.vendor}; it was left out",
+                )
+            )
+    if shape.replay_required is not None:
+        wire.setdefault(shape.replay_required, "")
+    if texts:
+        wire["content"] = "".join(texts)
+    elif not calls and "refusal" not in wire:
+        wire["content"] = ""
+    if calls:
+        wire["tool_calls"] = calls
+    state = message.provider_state
+    if shape.replay_extras and state is not None and state.provider == shape.provider:
+        wire.update(state.data)
+    return wire
+
+
+def _call(call: ToolExecutionRequest, shape: TurnShape) -> dict[str, Any]:
+    wire: dict[str, Any] = {
+        "id": call_id_of(call.id, shape.call_id_pattern),
+        "type": "function",
+        "function": {"name": alias_of(call.name, shape.name_pattern), "arguments": _arguments(call)},
+    }
+    state = call.provider_state
+    if shape.replay_extras and state is not None and state.provider == shape.provider:
+        wire.update(state.data)
+    return wire
+
+
+def _arguments(call: ToolExecutionRequest) -> str:
+    text = call.arguments
+    try:
+        if isinstance(json.loads(text, parse_constant=_no_constant), dict):
+            return text
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return dump_text(call.arguments_as_map())
+    except ToolArgumentsError:
+        return dump_text({INVALID_ARGUMENTS: text})
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _result_text(message: ToolExecutionResultMessage) -> str:
+    text = message.text
+    if not text and any(not isinstance(part, (TextContent, ThinkingContent)) for part in message.contents):
+        text = "The result follows in the next user message."
+    if message.is_error and "error" not in text[:80].lower():
+        return f"Error: {text}"
+    return text

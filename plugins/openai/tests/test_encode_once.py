@@ -1,0 +1,180 @@
+"""No round costs more because the conversation is long: what was encoded once is only copied."""
+
+from __future__ import annotations
+
+import gc
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentforge.model import (
+    AiMessage,
+    ChatMessage,
+    ChatRequestParameters,
+    ImageContent,
+    ToolExecutionRequest,
+    ToolExecutionResultMessage,
+    ToolSpecification,
+    UserMessage,
+)
+from agentforge_openai.capabilities import Endpoint
+from agentforge_openai.profile import VendorRow, profile_of
+from agentforge_openai.vendors import DEEPSEEK, GENERIC
+from agentforge_openai.wire.request import RequestEncoder
+from plugins.openai.tests.support import WEATHER
+
+BASE = "https://llm.example/v1"
+
+
+def encoder(row: VendorRow = GENERIC, **options: Any) -> RequestEncoder:
+    def endpoint(model: str | None) -> Endpoint:
+        name = model or "m"
+        return Endpoint(row, profile_of(row, name, base_url=BASE), name, BASE)
+
+    return RequestEncoder(endpoint, **options)
+
+
+def round_of(number: int) -> list[ChatMessage]:
+    call = ToolExecutionRequest(f"c{number:04}", "get_weather", '{"city": "x"}')
+    return [AiMessage([call]), ToolExecutionResultMessage(call.id, call.name, "fine")]
+
+
+def messages_in(body: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(body)["messages"]
+    return found
+
+
+def test_the_bytes_encoded_in_a_round_do_not_grow_with_the_history() -> None:
+    encode = encoder()
+    history: list[ChatMessage] = [UserMessage("q")]
+    parameters = ChatRequestParameters(tools=(WEATHER,))
+    encode.encode(history, parameters)
+    costs: list[int] = []
+    for number in range(60):
+        history += round_of(number)
+        before = encode.encoded_bytes
+        encode.encode(history, parameters)
+        costs.append(encode.encoded_bytes - before)
+    assert len(set(costs)) == 1
+    assert 0 < costs[0] < 300
+
+
+def test_tools_are_encoded_once_for_the_same_tools_in_other_parameters() -> None:
+    """A loop makes new parameters and a new tuple for each round."""
+    encode = encoder()
+    tools = [ToolSpecification(f"tool_{n}", "d" * 100) for n in range(50)]
+    first = encode.encode([], ChatRequestParameters(tools=tuple(tools))).body
+    before = encode.encoded_bytes
+    again = encode.encode([], ChatRequestParameters(tools=tuple(tools))).body
+    assert first == again
+    assert encode.encoded_bytes == before
+
+
+def test_many_sets_of_tools_share_one_bound() -> None:
+    encode = encoder()
+    for number in range(20):
+        parameters = ChatRequestParameters(tools=(ToolSpecification(f"tool_{number}"),))
+        body = json.loads(encode.encode([], parameters).body)
+        assert body["tools"][0]["function"]["name"] == f"tool_{number}"
+
+
+def test_a_trimmed_or_branched_history_is_never_stale() -> None:
+    encode = encoder()
+    parameters = ChatRequestParameters()
+    turns = [UserMessage(str(n)) for n in range(6)]
+    for picked in ([0, 1, 2, 3], [2, 3], [3, 2], [0, 4, 5], [5], [1, 1]):
+        sent = messages_in(encode.encode([turns[n] for n in picked], parameters).body)
+        assert [entry["content"] for entry in sent] == [str(n) for n in picked]
+
+
+def test_messages_that_are_gone_leave_nothing_to_be_mistaken_for_others() -> None:
+    """The id of a collected object may be used again; the cache keeps what it knows alive."""
+    encode = encoder()
+    parameters = ChatRequestParameters()
+    for number in range(300):
+        sent = messages_in(encode.encode([UserMessage(f"text {number}")], parameters).body)
+        assert sent[0]["content"] == f"text {number}"
+        gc.collect(0)
+
+
+def test_other_parameters_of_the_same_address_are_not_mistaken() -> None:
+    encode = encoder(defaults=ChatRequestParameters(temperature=0.5))
+    for number in range(100):
+        body = json.loads(encode.encode([], ChatRequestParameters(seed=number)).body)
+        assert body["seed"] == number
+
+
+def test_the_same_message_has_other_bytes_where_the_request_shapes_it() -> None:
+    encode = encoder(DEEPSEEK)
+    turn = [AiMessage("a")]
+    plain = messages_in(encode.encode(turn, ChatRequestParameters()).body)
+    with_tools = messages_in(encode.encode(turn, ChatRequestParameters(tools=(WEATHER,))).body)
+    without_thinking = messages_in(
+        encode.encode(turn, ChatRequestParameters(tools=(WEATHER,), model_name="deepseek-chat")).body
+    )
+    assert "reasoning_content" not in plain[0]
+    assert with_tools[0]["reasoning_content"] == ""
+    assert "reasoning_content" not in without_thinking[0]
+
+
+def test_a_full_cache_makes_room_and_long_histories_still_come_out_right() -> None:
+    encode = encoder(max_turns=4, max_bytes=10_000)
+    parameters = ChatRequestParameters()
+    for start in range(5):
+        turns = [UserMessage(f"{start}-{n}") for n in range(start * 3 + 1)]
+        for _ in range(2):
+            sent = messages_in(encode.encode(turns, parameters).body)
+            assert [entry["content"] for entry in sent] == [turn.text for turn in turns]
+
+
+def test_a_long_history_keeps_its_beginning_in_a_small_cache() -> None:
+    """Newest-first would throw everything out on every round."""
+    encode = encoder(max_turns=10)
+    turns = [UserMessage("x" * 100) for _ in range(15)]
+    parameters = ChatRequestParameters()
+    encode.encode(turns, parameters)
+    first = encode.encoded_bytes
+    encode.encode(turns, parameters)
+    assert encode.encoded_bytes - first == first // 3
+
+
+def test_the_cache_is_bounded_in_bytes() -> None:
+    encode = encoder(max_bytes=1000)
+    parameters = ChatRequestParameters()
+    turn = [UserMessage("x" * 2000)]
+    first = encode.encode(turn, parameters)
+    before = encode.encoded_bytes
+    assert encode.encode(turn, parameters).body == first.body
+    assert encode.encoded_bytes == 2 * before
+
+
+def test_many_shapes_share_one_bound() -> None:
+    encode = encoder()
+    turn = UserMessage("q")
+    for number in range(12):
+        parameters = ChatRequestParameters(model_name=f"model-{number}")
+        assert json.loads(encode.encode([turn], parameters).body)["model"] == f"model-{number}"
+
+
+def test_notices_of_turns_come_with_every_request_that_holds_them() -> None:
+    encode = encoder()
+    parameters = ChatRequestParameters()
+    turns: list[ChatMessage] = [UserMessage("q"), AiMessage([ImageContent(data="QUJD")])]
+    for _ in range(2):
+        codes = [notice.code for notice in encode.encode(turns, parameters).notices]
+        assert codes == ["assistant_media_left_out"]
+    assert encode.encode(turns[:1], parameters).notices == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 7), max_size=12), max_size=8), st.integers(1, 6))
+def test_a_cached_body_equals_a_fresh_one(histories: list[list[int]], bound: int) -> None:
+    turns: list[ChatMessage] = [UserMessage("a"), AiMessage("b"), UserMessage(ImageContent(data="QQ==")), AiMessage()]
+    turns += [UserMessage("c", name="n"), AiMessage("é"), UserMessage(""), AiMessage("x" * 50)]
+    encode = encoder(max_turns=bound)
+    parameters = ChatRequestParameters()
+    for picked in histories:
+        history = [turns[n] for n in picked]
+        assert encode.encode(history, parameters).body == encoder().encode(history, parameters).body

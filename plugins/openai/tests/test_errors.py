@@ -1,0 +1,197 @@
+"""Every body of an error of this family, hand-written, to the one taxonomy."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agentforge.errors import (
+    AuthenticationError,
+    ContentFilterError,
+    ContextLengthError,
+    InvalidRequestError,
+    ModelError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    RateLimitError,
+)
+from agentforge.masking import Secrets
+from agentforge_openai.wire.errors import error_in_answer, holds_error, parse_error
+from plugins.openai.tests.support import plain
+
+FILTER = {"hate": {"filtered": True, "severity": "high"}}
+
+BODIES: list[Any] = [
+    pytest.param(
+        401,
+        {"error": {"message": "bad key", "type": "invalid_request_error", "code": "invalid_api_key"}},
+        AuthenticationError,
+        id="openai key",
+    ),
+    pytest.param(
+        404, {"error": {"message": "no model", "code": "model_not_found"}}, NotFoundError, id="openai unknown model"
+    ),
+    pytest.param(403, {"error": {"message": "no"}}, PermissionDeniedError, id="no right"),
+    pytest.param(
+        400,
+        {"error": {"message": "too long", "code": "context_length_exceeded"}},
+        ContextLengthError,
+        id="context length",
+    ),
+    pytest.param(
+        429, {"error": {"message": "no credit", "code": "insufficient_quota"}}, RateLimitError, id="quota used up"
+    ),
+    pytest.param(
+        401,
+        {"error": {"message": "bad", "type": "authentication_error", "code": "invalid_request_error"}},
+        AuthenticationError,
+        id="deepseek mixes its kinds",
+    ),
+    pytest.param(
+        400,
+        {"error": {"message": "bad", "type": "invalid_request_error"}, "request_id": "r9"},
+        InvalidRequestError,
+        id="qwen",
+    ),
+    pytest.param(401, {"error": {"message": "no", "type": "api_error", "code": None}}, ModelError, id="ollama"),
+    pytest.param(404, {"error": {"code": "DeploymentNotFound", "message": "none"}}, NotFoundError, id="azure"),
+    pytest.param(429, {"error": {"code": "429", "message": "slow"}}, RateLimitError, id="azure digits"),
+    pytest.param(
+        400,
+        {
+            "error": {
+                "message": "filtered",
+                "code": "content_filter",
+                "innererror": {"code": "ResponsibleAIPolicyViolation", "content_filter_result": FILTER},
+            }
+        },
+        ContentFilterError,
+        id="azure filter",
+    ),
+    pytest.param(
+        400,
+        {"error": {"message": "filtered", "innererror": {"content_filter_result": FILTER}}},
+        ContentFilterError,
+        id="azure filter without a code",
+    ),
+    pytest.param(
+        502,
+        {"error": {"code": 502, "message": "upstream", "metadata": {"provider_name": "x", "raw": "…"}}},
+        OverloadedError,
+        id="openrouter",
+    ),
+    pytest.param(401, {"detail": "no key"}, AuthenticationError, id="mistral key"),
+    pytest.param(
+        422, {"detail": [{"loc": ["body", "tools"], "msg": "bad"}]}, InvalidRequestError, id="mistral validation"
+    ),
+    pytest.param(400, {"code": "Bad", "error": "bad key"}, InvalidRequestError, id="xai"),
+    pytest.param(
+        400,
+        {"object": "error", "message": "bad", "type": "BadRequestError", "code": 400},
+        InvalidRequestError,
+        id="vllm",
+    ),
+    pytest.param(
+        400,
+        {"error": {"message": "no call", "type": "invalid_request_error", "code": "tool_use_failed"}},
+        InvalidRequestError,
+        id="a call that the server refused",
+    ),
+    pytest.param(503, "<html>busy</html>", OverloadedError, id="a gateway's page"),
+    pytest.param(500, "", OverloadedError, id="empty"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "kind"), BODIES)
+def test_a_failed_answer_has_its_class(status: int, body: Any, kind: type[ModelError]) -> None:
+    content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    error = parse_error(status, {"x-request-id": "r1"}, content)
+    assert isinstance(error, kind)
+    assert (error.status, error.request_id) == (status, "r1")
+
+
+def test_what_the_filter_found_is_in_the_details() -> None:
+    body = {"error": {"message": "m", "code": "content_filter", "innererror": {"content_filter_result": FILTER}}}
+    assert parse_error(400, {}, json.dumps(body).encode()).details["content_filter_result"] == FILTER
+
+
+def test_a_refused_call_keeps_what_the_model_made_and_is_no_bug_of_the_client() -> None:
+    body = {"error": {"message": "m", "code": "tool_use_failed", "failed_generation": '{"name": "x"}'}}
+    error = parse_error(400, {}, json.dumps(body).encode())
+    assert type(error) is InvalidRequestError
+    assert error.provider_code == "tool_use_failed"
+    assert error.details["failed_generation"] == '{"name": "x"}'
+    assert "ask again" in (error.next_step or "")
+
+
+def test_a_model_that_refuses_tools_beside_effort_is_told_how_to_go_on() -> None:
+    body = {"error": {"message": "use /v1/responses", "param": "reasoning_effort", "type": "invalid_request_error"}}
+    assert "reasoning_effort='none'" in str(parse_error(400, {}, json.dumps(body).encode()))
+
+
+def test_a_server_without_tool_parser_is_explained() -> None:
+    body = {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and a parser', "code": 400}}
+    assert "json_schema" in (parse_error(400, {}, json.dumps(body).encode()).next_step or "")
+
+
+def test_a_refused_call_is_an_invalid_request_whatever_its_status() -> None:
+    body = {"error": {"message": "m", "code": "tool_use_failed", "failed_generation": "x"}}
+    error = parse_error(500, {"x-request-id": "r"}, json.dumps(body).encode())
+    assert (type(error), error.status, error.request_id) == (InvalidRequestError, 500, "r")
+
+
+def test_secrets_are_masked_in_message_and_details() -> None:
+    body = {"error": {"message": "key sk-abcdef", "code": "tool_use_failed", "failed_generation": "sk-abcdef"}}
+    error = parse_error(400, {}, json.dumps(body).encode(), secrets=Secrets(["sk-abcdef"]))
+    assert "sk-abcdef" not in str(error)
+    assert error.details["failed_generation"] == "***"
+
+
+INSIDE: list[Any] = [
+    ({"error": {"message": "slow", "code": 429}}, RateLimitError),
+    ({"error": {"message": "slow", "code": "rate_limit_exceeded"}}, RateLimitError),
+    ({"error": {"message": "bad", "type": "invalid_request_error"}}, InvalidRequestError),
+    ({"error": {"message": "bad", "type": "invalid_request_error", "status_code": 400}}, InvalidRequestError),
+    ({"error": {"message": "busy", "type": "overloaded"}}, OverloadedError),
+    ({"error": {"message": "down", "code": 502}, "choices": []}, OverloadedError),
+    ({"error": {"message": "key", "code": "invalid_api_key"}}, AuthenticationError),
+    ({"code": "Bad", "error": "text"}, ModelError),
+    ({"error": True}, ModelError),
+    ({"base_resp": {"status_code": 1004, "status_msg": "login fail"}}, ModelError),
+]
+
+
+@pytest.mark.parametrize(("body", "kind"), INSIDE)
+def test_an_error_in_a_good_answer_is_raised_by_what_it_says(body: dict[str, Any], kind: type[ModelError]) -> None:
+    """The status is 200 there, so only the words can tell."""
+    assert holds_error(body)
+    assert isinstance(error_in_answer(body), kind)
+    with pytest.raises(kind):
+        plain(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": None, "choices": []},
+        {"error": "", "choices": []},
+        {"base_resp": {"status_code": 0}},
+        {"base_resp": {"status_code": 7}, "choices": [1]},
+    ],
+)
+def test_an_empty_error_is_none(body: dict[str, Any]) -> None:
+    assert not holds_error(body)
+
+
+def test_an_error_in_a_choice_is_raised() -> None:
+    with pytest.raises(OverloadedError, match="upstream"):
+        plain({"choices": [{"error": {"code": 502, "message": "upstream"}, "message": {"content": ""}}]})
+
+
+def test_the_wait_of_a_good_answers_header_is_not_the_errors() -> None:
+    """Some vendors send ``retry-after`` on every answer."""
+    error = error_in_answer({"error": {"message": "m", "code": 429}}, headers={"retry-after": "7", "x-request-id": "r"})
+    assert (error.retry_after, error.request_id) == (None, "r")
