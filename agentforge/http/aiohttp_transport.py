@@ -9,7 +9,7 @@ limit instead.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,6 +84,7 @@ class AiohttpTransport:
         self._given = session
         self._session = session
         self._targets: dict[str, _Target] = {}
+        self._last_headers: tuple[Any, str, _Target, CIMultiDict[str]] | None = None
         self._timeouts: HttpTimeouts | None = None
         self._client_timeout: aiohttp.ClientTimeout | None = None
         self._closed = False
@@ -170,12 +171,7 @@ class AiohttpTransport:
             self._timeouts = times
             self._client_timeout = self._aiohttp.ClientTimeout(total=None, connect=times.connect, sock_read=times.read)
         try:
-            headers = self._multidict(
-                [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers]
-            )
-            headers.setdefault("accept-encoding", encoding)
-            if target.proxy_authorization is not None:
-                headers["proxy-authorization"] = target.proxy_authorization
+            headers = self._prepared_headers(request.headers, encoding, target)
             return await session.request(
                 request.method,
                 target.url,
@@ -200,6 +196,21 @@ class AiohttpTransport:
             if (failed := failure(request, error)) is None:
                 raise
         raise failed
+
+    def _prepared_headers(
+        self, pairs: Sequence[tuple[bytes, bytes]], encoding: str, target: _Target
+    ) -> CIMultiDict[str]:
+        """The headers as aiohttp takes them (and does not change them); a caller's own list is turned over once."""
+        last = self._last_headers
+        if last is not None and last[0] is pairs and last[1] == encoding and last[2] is target:
+            return last[3]
+        headers = self._multidict([(name.decode("latin-1"), value.decode("latin-1")) for name, value in pairs])
+        headers.setdefault("accept-encoding", encoding)
+        if target.proxy_authorization is not None:
+            headers["proxy-authorization"] = target.proxy_authorization
+        if type(pairs) is tuple:
+            self._last_headers = pairs, encoding, target, headers
+        return headers
 
     def _body(self, content: bytes) -> Any:
         if len(content) <= _LARGE:

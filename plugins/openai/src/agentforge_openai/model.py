@@ -103,6 +103,9 @@ class OpenAiChatModel:
         self._endpoints: dict[str, Endpoint] = {}
         self._urls: dict[tuple[str, str], str] = {}
         self._defaults = defaults
+        # Of a request without notices, decoding needs the same every time.
+        self._plain_head: Head | None = None
+        self._plain_answering = Answering(provider="")
         self._encoder = RequestEncoder(self._endpoint, defaults=defaults)
         self._http = HttpClient(
             transport=transport,
@@ -208,15 +211,24 @@ class OpenAiChatModel:
             messages, mended = mend_history(messages)
         encoded = encoder.encode(messages, request.parameters, stream=stream)
         head = encoded.head
-        answering = Answering(
+        notices = (*mended, *encoded.notices)
+        if not notices and self._plain_head is head:
+            answering = self._plain_answering
+        else:
+            answering = self._answering(head, notices)
+            if not notices:
+                self._plain_head, self._plain_answering = head, answering
+        return HttpRequest("POST", self._url(head), self._headers, encoded.body, self._timeouts), answering
+
+    def _answering(self, head: Head, notices: tuple[Notice, ...]) -> Answering:
+        return Answering(
             provider=head.shape.provider,
             aliases=head.tools.aliases,
-            notices=(*mended, *encoded.notices),
+            notices=notices,
             reasoning_only_in_total=self._row.reasoning_only_in_total,
             splits_names=self._row.splits_names,
             unfinished_calls_allowed=self._row.unfinished_calls_allowed,
         )
-        return HttpRequest("POST", self._url(head), self._headers, encoded.body, self._timeouts), answering
 
     def _url(self, head: Head) -> str:
         key = (head.base_url or self._base_url, head.model)

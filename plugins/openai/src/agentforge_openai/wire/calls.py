@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from agentforge_openai.wire.reply import RawCall, arguments_text, extras_of
+from agentforge_openai.wire.reply import CALL_EXTRAS, RawCall, arguments_text, extras_of
 
 __all__ = ("CallCollector",)
 
@@ -28,9 +28,9 @@ class CallCollector:
     def add(self, item: Mapping[str, object]) -> tuple[int, str]:
         """Take one piece; the position of its call and the argument text that is new in it."""
         function = item.get("function")
-        given = function if isinstance(function, Mapping) else {}
+        given: Mapping[str, object] = function if isinstance(function, dict) else {}
         custom = item.get("custom")
-        if isinstance(custom, Mapping) and not given.get("name") and (custom.get("name") or custom.get("input")):
+        if isinstance(custom, dict) and not given.get("name") and (custom.get("name") or custom.get("input")):
             given = {"name": custom.get("name"), "arguments": custom.get("input")}
         identity, name = _blank_or_text(item.get("id")), _blank_or_text(given.get("name"))
         text = arguments_text(given.get("arguments"))
@@ -43,9 +43,8 @@ class CallCollector:
             call.name += name
         if text:
             call.pieces.append(text)
-        extras = extras_of(item)
-        if extras:
-            call.extras.update(extras)
+        if not CALL_EXTRAS.isdisjoint(item):
+            call.extras.update(extras_of(item))
         return position, text
 
     def _position(self, index: object, identity: str, name: str, text: str) -> int:

@@ -6,7 +6,7 @@ import json
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("dump_bytes", "dump_text")
+__all__ = ("dump_bytes", "dump_text", "utf8")
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -28,7 +28,11 @@ def dump_bytes(value: object) -> bytes:
     >>> dump_bytes({"a": "\\ud83d"}).decode()
     '{"a":"\ufffd"}'
     """
-    text = dump_text(value)
+    return utf8(dump_text(value))
+
+
+def utf8(text: str) -> bytes:
+    """The text as UTF-8, by the same rule."""
     try:
         return text.encode()
     except UnicodeEncodeError:

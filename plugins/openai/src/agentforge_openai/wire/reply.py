@@ -24,10 +24,13 @@ from agentforge_openai.wire.json_text import dump_text
 from agentforge_openai.wire.reasoning import Reasoning
 from agentforge_openai.wire.usage import decode_usage
 
-__all__ = ("Answering", "RawCall", "Reply", "arguments_text", "extras_of")
+__all__ = ("CALL_EXTRAS", "Answering", "RawCall", "Reply", "arguments_text", "extras_of", "whole_call")
 
 _CALL_EXTRAS = ("extra_content", "provider_specific_fields")
 _MESSAGE_EXTRAS = ("extra_content", "thought_signature", "thinking_blocks", "provider_specific_fields")
+#: Fields of a call that are opaque and go back as they came.
+CALL_EXTRAS = frozenset(_CALL_EXTRAS)
+_MESSAGE_EXTRAS_SET = frozenset(_MESSAGE_EXTRAS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,17 @@ class RawCall:
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     extras: dict[str, object] = field(default_factory=dict)
+
+
+def whole_call(item: dict[str, object]) -> RawCall | None:
+    """The call that ``item`` plainly is, in the form nearly every server sends; ``None`` for any other."""
+    function, identity = item.get("function"), item.get("id")
+    if type(function) is not dict or type(identity) is not str or not CALL_EXTRAS.isdisjoint(item):
+        return None
+    name, arguments = function.get("name"), function.get("arguments")
+    if type(name) is not str or not name or type(arguments) is not str or identity.isspace() or name.isspace():
+        return None
+    return RawCall(identity, name, [arguments])
 
 
 class Reply:
@@ -81,13 +95,15 @@ class Reply:
         """Take the usage from the first place that has one; whether there was one."""
         for place in places:
             found = place.get("usage") if place is not None else None
-            if isinstance(found, Mapping) and found:
+            if isinstance(found, dict) and found:
                 self.usage = found
                 return True
         return False
 
     def add_extras(self, source: Mapping[str, object]) -> None:
         """Take opaque fields of the message."""
+        if _MESSAGE_EXTRAS_SET.isdisjoint(source):
+            return
         for name, value in extras_of(source, _MESSAGE_EXTRAS).items():
             before = self.extras.get(name)
             if isinstance(before, list) and isinstance(value, list):
@@ -160,8 +176,9 @@ class Reply:
             identity = call.id if given else answering.new_id()
             seen.add(identity)
             name = call.name.strip()
-            name = answering.aliases.get(name, name)
-            arguments = "".join(call.pieces)
+            if answering.aliases:
+                name = answering.aliases.get(name, name)
+            arguments = call.pieces[0] if len(call.pieces) == 1 else "".join(call.pieces)
             if not arguments or arguments.isspace():
                 arguments = "{}"
             state = ProviderState(answering.provider, call.extras) if call.extras else None

@@ -76,6 +76,8 @@ class RequestEncoder:
             OrderedDict()
         )
         self._turns: OrderedDict[TurnShape, dict[int, _Turn]] = OrderedDict()
+        self._last_shape: TurnShape | None = None
+        self._last_cache: dict[int, _Turn] = {}
         self._held = 0
         self._held_bytes = 0
         self._may_clear = True
@@ -155,6 +157,8 @@ class RequestEncoder:
         return _Turn(message, body, media, tuple(notices))
 
     def _cache(self, shape: TurnShape) -> dict[int, _Turn]:
+        if shape is self._last_shape:
+            return self._last_cache
         cache = self._turns.get(shape)
         if cache is None:
             cache = self._turns[shape] = {}
@@ -163,6 +167,7 @@ class RequestEncoder:
                     self._release(turn)
         else:
             self._turns.move_to_end(shape)
+        self._last_shape, self._last_cache = shape, cache
         return cache
 
     def _keep(self, turn: _Turn, cache: dict[int, _Turn], current: Sequence[ChatMessage]) -> None:

@@ -12,7 +12,7 @@ from agentforge.masking import Secrets
 from agentforge.model import ChatResponse
 from agentforge_openai.wire.calls import CallCollector
 from agentforge_openai.wire.errors import error_in_answer, holds_error
-from agentforge_openai.wire.reply import Answering, Reply
+from agentforge_openai.wire.reply import Answering, Reply, whole_call
 
 __all__ = ("decode_response",)
 
@@ -46,8 +46,9 @@ def decode_response(
         raise error_in_answer(choice, headers=headers, secrets=secrets)
     reply = Reply()
     reply.add_identity(body)
-    groq = body.get("x_groq")
-    reply.add_usage(body, groq if isinstance(groq, dict) else None, choice)
+    if not reply.add_usage(body):
+        groq = body.get("x_groq")
+        reply.add_usage(groq if isinstance(groq, dict) else None, choice)
     reply.finish_word = word if isinstance(word := choice.get("finish_reason"), str) else None
     reply.reasoning.add(message, whole=True)
     _content(message, reply)
@@ -87,6 +88,9 @@ def _calls(message: Mapping[str, Any], reply: Reply, answering: Answering) -> No
     if isinstance(items, list):
         for item in items:
             if isinstance(item, dict):
+                if (plain := whole_call(item)) is not None:
+                    reply.calls.append(plain)
+                    continue
                 # Each item of a whole reply is a call of its own, whatever its id or index says.
                 one = CallCollector([], splits_names=answering.splits_names)
                 one.add(item)

@@ -25,7 +25,7 @@ from agentforge.model import (
     ToolExecutionRequest,
     ToolExecutionResultMessage,
 )
-from agentforge_openai.wire.json_text import dump_bytes, dump_text
+from agentforge_openai.wire.json_text import dump_bytes, dump_text, utf8
 from agentforge_openai.wire.media import user_content, wire_part
 from agentforge_openai.wire.names import alias_of, call_id_of
 from agentforge_openai.wire.shape import TurnShape
@@ -45,7 +45,8 @@ def encode_turn(message: ChatMessage, shape: TurnShape, notices: list[Notice]) -
         return dump_bytes(_assistant(message, shape, notices))
     if isinstance(message, ToolExecutionResultMessage):
         identity = call_id_of(message.id, shape.call_id_pattern)
-        return dump_bytes({"role": "tool", "tool_call_id": identity, "content": _result_text(message)})
+        content = dump_text(_result_text(message))
+        return utf8(f'{{"role":"tool","tool_call_id":{dump_text(identity)},"content":{content}}}')
     if isinstance(message, SystemMessage):
         return dump_bytes({"role": "system", "content": user_content(message.contents, shape, notices)})
     wire: dict[str, object] = {"role": "user", "content": user_content(message.contents, shape, notices)}
@@ -70,11 +71,12 @@ def _assistant(message: AiMessage, shape: TurnShape, notices: list[Notice]) -> d
     texts: list[str] = []
     calls: list[dict[str, Any]] = []
     for part in message.contents:
-        state = part.provider_state if isinstance(part, (TextContent, ThinkingContent)) else None
-        ours = state.data if state is not None and state.provider == shape.provider else {}
         if isinstance(part, ToolExecutionRequest):
             calls.append(_call(part, shape))
-        elif isinstance(part, TextContent):
+            continue
+        state = part.provider_state if isinstance(part, (TextContent, ThinkingContent)) else None
+        ours = state.data if state is not None and state.provider == shape.provider else {}
+        if isinstance(part, TextContent):
             if ours.get("refusal"):
                 wire["refusal"] = wire.get("refusal", "") + part.text
             else:
@@ -120,7 +122,7 @@ def _call(call: ToolExecutionRequest, shape: TurnShape) -> dict[str, Any]:
 def _arguments(call: ToolExecutionRequest) -> str:
     text = call.arguments
     try:
-        if isinstance(json.loads(text, parse_constant=_no_constant), dict):
+        if isinstance(_load(text), dict):
             return text
     except (ValueError, RecursionError):
         pass
@@ -132,6 +134,9 @@ def _arguments(call: ToolExecutionRequest) -> str:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+_load = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
 def _result_text(message: ToolExecutionResultMessage) -> str:

@@ -8,6 +8,8 @@ from agentforge.model import TokenUsage
 
 __all__ = ("decode_usage",)
 
+_NOTHING: Mapping[str, object] = {}
+
 
 def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = False) -> TokenUsage:
     """The counts as reported; the total is never computed. With ``reasoning_only_in_total`` tokens that only the total
@@ -42,6 +44,8 @@ def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = F
 
 def _count(raw: Mapping[str, object], name: str) -> int | None:
     value = raw.get(name)
+    if type(value) is int or value is None:
+        return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -49,8 +53,11 @@ def _count(raw: Mapping[str, object], name: str) -> int | None:
 
 def _part(raw: Mapping[str, object], name: str) -> Mapping[str, object]:
     value = raw.get(name)
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else _NOTHING
 
 
 def _first(*values: int | None) -> int | None:
-    return next((value for value in values if value is not None), None)
+    for value in values:
+        if value is not None:
+            return value
+    return None

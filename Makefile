@@ -1,0 +1,52 @@
+# The house's chores. Needs Python 3.11 or later, pip and make; everything else goes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+PLUGIN_MANIFESTS := $(wildcard plugins/*/pyproject.toml)
+MANIFESTS := pyproject.toml constraints.txt $(PLUGIN_MANIFESTS)
+# Our own distributions are installed in one call, so that they satisfy each other and never come from an index.
+EDITABLE := -e '.[fast,yaml,test,lint]' $(patsubst %/pyproject.toml,-e ./%,$(PLUGIN_MANIFESTS))
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help install test lint format demo bench clean
+
+help: ## say what there is
+	@awk -F ': .*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(INSTALLED) ## create .venv and install everything; again only when a manifest has changed
+
+$(INSTALLED): $(MANIFESTS)
+	@command -v $(PYTHON) >/dev/null || { echo "There is no '$(PYTHON)'. Say which Python to use: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "AgentForge needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Say another: make PYTHON=python3.11" >&2; exit 1; }
+	@echo "Installing into $(VENV) (a minute or two the first time) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install -c constraints.txt hatchling editables
+	@$(PIP) install -c constraints.txt --no-build-isolation $(EDITABLE)
+	@touch $@
+
+test: $(INSTALLED) ## run all tests, doctests and page examples, with the coverage floor
+	$(BIN)/python -m pytest -q --cov --cov-report=term
+
+lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(INSTALLED) ## put the code into shape
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+demo: $(INSTALLED) ## a tool conversation with a scripted model behind a real endpoint on this machine
+	@$(BIN)/python docs/examples/weather.py
+
+bench: $(INSTALLED) ## what our loop costs beside one written by hand on httpx
+	@$(BIN)/python -m benchmarks $(BENCH)
+
+clean: ## remove .venv and everything that tools leave behind
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,50 @@
+"""The results as two plain tables of ratios."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from benchmarks.measure import SCENARIOS, Row
+from benchmarks.start import Start
+
+__all__ = ("conversations", "starts")
+
+
+def conversations(rows: Sequence[Row]) -> str:
+    """Client CPU of a conversation: the first contender in milliseconds, the others as ratios to it."""
+    first, *others = rows[0].seconds
+    lines = [["client CPU of a conversation", f"{first} (ms)", *others]]
+    for row in rows:
+        ratios = [f"{row.ratios[who]:.2f}" for who in others]
+        lines.append([SCENARIOS[row.scenario].title, f"{row.seconds[first] * 1000:.2f}", *ratios])
+    known = {row.scenario: row for row in rows}
+    if "ten" in known and "fifty" in known:
+        growth = [_growth(known["ten"].seconds[who], known["fifty"].seconds[who]) for who in (first, *others)]
+        lines.append(["growth exponent, 10 to 50 rounds", *growth])
+    return _aligned(lines)
+
+
+def starts(found: Mapping[str, Start]) -> str:
+    """A fresh process to its first answer."""
+    base = next(iter(found.values()))
+    lines = [["start to first answer", "CPU (ratio)", "memory MB", "modules imported", "modules at the end"]]
+    for who, start in found.items():
+        ratio = f"{start.seconds / base.seconds:.2f}"
+        lines.append([who, ratio, f"{start.megabytes:.0f}", str(start.imported), str(start.modules)])
+    return _aligned(lines)
+
+
+def _growth(ten: float, fifty: float) -> str:
+    return f"{math.log(fifty / ten) / math.log(5):.2f}"
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    rows = [
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    ]
+    return "\n".join([rows[0], "-" * len(rows[0]), *rows[1:], ""])

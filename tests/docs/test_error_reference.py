@@ -1,0 +1,74 @@
+"""The reference page of errors is whole and true: every code is there once, with its class, and nothing else is."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agentforge import errors
+from agentforge.errors import AgentForgeError
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
+# | AF309 | `ModelTimeoutError` (`TimeoutError`) | when | what to do |
+ROW = re.compile(
+    r"^\| (?P<code>AF\d+) \| `(?P<name>\w+)`(?: \(`(?P<builtin>\w+)`\))? \| (?P<when>.*?) \| ", re.MULTILINE
+)
+CLASSES = {
+    name: found
+    for name, found in vars(errors).items()
+    if inspect.isclass(found) and issubclass(found, AgentForgeError) and found.__module__ == errors.__name__
+}
+
+
+def rows(text: str) -> list[re.Match[str]]:
+    """The rows of the page's tables of codes."""
+    return list(ROW.finditer(text))
+
+
+def python_base(kind: type[AgentForgeError]) -> str | None:
+    """The built-in class that an error is as well, where it says so itself."""
+    own = [base for base in kind.__bases__ if not issubclass(base, AgentForgeError) and base is not Exception]
+    return own[0].__name__ if own else None
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_error_is_on_the_page(name: str) -> None:
+    """Under its code, with the built-in class that it is as well, and with a word on when it is raised."""
+    found = {row["name"]: row for row in rows(PAGE.read_text("utf-8"))}
+
+    assert name in found
+    assert found[name]["code"] == CLASSES[name].code
+    assert found[name]["builtin"] == python_base(CLASSES[name])
+    assert found[name]["when"]
+
+
+def test_no_code_is_on_the_page_twice() -> None:
+    """Nor a class, nor one that does not exist."""
+    found = rows(PAGE.read_text("utf-8"))
+
+    assert [code for code, times in Counter(row["code"] for row in found).items() if times > 1] == []
+    assert sorted(row["name"] for row in found) == sorted(CLASSES)
+
+
+def test_every_class_has_a_code_of_its_own() -> None:
+    """A code says which class it was."""
+    assert [code for code, times in Counter(kind.code for kind in CLASSES.values()).items() if times > 1] == []
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_drawing_of_the_hierarchy_is_whole(name: str) -> None:
+    """The tree at the top of the module names each class, with its code where it is not the root's."""
+    line = next(line for line in (errors.__doc__ or "").splitlines() if re.search(rf"\b{name}\b", line))
+
+    assert name == "AgentForgeError" or CLASSES[name].code in line
+
+
+def test_a_row_that_is_wrong_is_noticed() -> None:
+    """The pattern reads what a table holds, and not other text."""
+    [row] = rows("AF100 is\n| AF502 | `RunTimeoutError` (`TimeoutError`) | late | wait |\n| AF5 | none | x | y |\n")
+
+    assert row.groups() == ("AF502", "RunTimeoutError", "TimeoutError", "late")

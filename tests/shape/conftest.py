@@ -1,0 +1,75 @@
+"""The files that the shape tests look at, and how they read them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+class House:
+    """The checkout as files: sources, module names and syntax trees."""
+
+    root = ROOT
+    core = ROOT / "agentforge"
+
+    def plugins(self) -> list[Path]:
+        """The import packages of the plugins in this checkout."""
+        return sorted(path.parent for path in ROOT.glob("plugins/*/src/*/__init__.py"))
+
+    def sources(self) -> list[Path]:
+        """Every shipped module: the core and the plugins."""
+        return sorted(path for top in (self.core, *self.plugins()) for path in top.rglob("*.py"))
+
+    def written(self) -> list[Path]:
+        """Every Python file of the project, tests and benchmarks included."""
+        tops = ("agentforge", "plugins", "tests", "benchmarks", "docs")
+        return sorted([path for top in tops for path in (ROOT / top).rglob("*.py")] + list(ROOT.glob("*.py")))
+
+    def module_name(self, path: Path) -> str:
+        """The dotted name of a shipped module."""
+        top = next(top for top in (self.core, *self.plugins()) if path.is_relative_to(top))
+        parts = path.relative_to(top.parent).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def tree(self, path: Path) -> ast.Module:
+        """The syntax tree of a file."""
+        return ast.parse(path.read_text("utf-8"), str(path))
+
+    def name_of(self, path: Path) -> str:
+        """The path as a reader of a failure wants it."""
+        return path.relative_to(ROOT).as_posix()
+
+    def imports(self, path: Path, *, everywhere: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """What a file imports, as (module, names): when it is loaded, or ``everywhere``, in functions too."""
+        for node in ast.walk(self.tree(path)) if everywhere else _run_on_import(self.tree(path).body):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name, ()) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{self.name_of(path)}:{node.lineno}: imports are absolute"
+                yield node.module or "", tuple(alias.name for alias in node.names)
+
+
+def _run_on_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a module is loaded: not the bodies of functions, not imports for type checkers."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            yield from _run_on_import(node.orelse)
+            continue
+        for field in ("body", "orelse", "finalbody"):
+            yield from _run_on_import(getattr(node, field, []))
+        for handler in getattr(node, "handlers", []):
+            yield from _run_on_import(handler.body)
+
+
+@pytest.fixture(scope="session")
+def house() -> House:
+    """The checkout."""
+    return House()

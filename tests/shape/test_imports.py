@@ -1,0 +1,63 @@
+"""Starting is cheap: what a program does not use is not imported. Names are counted in a fresh process, never time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("pydantic", "httpx", "aiohttp", "dependency_injector", "jsonschema_rs", "yaml", "docstring_parser", "pluggy")
+# What a program may need to be loaded, the standard library's modules (asyncio alone: a hundred) among them.
+MODULES = 250
+
+LISTING = "import sys; before = set(sys.modules); {}; print(*sorted(set(sys.modules) - before))"
+
+
+def _loaded_by(statement: str) -> set[str]:
+    """The modules that a statement brings in, in an interpreter of its own."""
+    command = [sys.executable, "-I", "-c", LISTING.format(statement)]
+    return set(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import agentforge",
+        "import agentforge.errors",
+        "import agentforge.model",
+        "import agentforge.tool",
+        "import agentforge.http",
+        "import agentforge.testing",
+        "import agentforge_openai",
+    ],
+)
+def test_importing_loads_no_third_party(statement: str) -> None:
+    """Neither the core nor a package of it, nor a plugin, loads a heavy library before it is used."""
+    loaded = _loaded_by(statement)
+
+    assert sorted(loaded & set(HEAVY)) == []
+    assert len(loaded) <= MODULES, f"{len(loaded)} modules"
+
+
+@pytest.mark.parametrize("plugin", ["agentforge_openai"])
+def test_the_core_does_not_load_a_plugin(plugin: str) -> None:
+    """`import agentforge` leaves every plugin alone."""
+    assert plugin not in _loaded_by("import agentforge")
+
+
+def test_the_measure_itself_sees_a_heavy_import() -> None:
+    """The check would notice: a statement that does load a library is seen to."""
+    assert "pydantic" in _loaded_by("import pydantic")
+
+
+def test_importing_starts_nothing() -> None:
+    """Loading every package makes no thread, no event loop and no handler of logs."""
+    work = (
+        "import agentforge, agentforge.model, agentforge.tool, agentforge.http, agentforge.testing;"
+        "import logging, threading;"
+        "assert threading.active_count() == 1, threading.enumerate();"
+        "assert not logging.getLogger().handlers;"
+        "import asyncio; assert asyncio._get_running_loop() is None"
+    )
+    subprocess.run([sys.executable, "-I", "-c", work], check=True, capture_output=True, timeout=60)
