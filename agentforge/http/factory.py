@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Any
 
@@ -47,5 +46,7 @@ def check_transport(name: str, options: Mapping[str, object]) -> None:
 
 
 def _suggest(given: str, known: tuple[str, ...], what: str) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(given, known, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"The {what} are: {', '.join(known)}."

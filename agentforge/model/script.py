@@ -6,7 +6,6 @@ and is reported with the turn and the key.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -230,6 +229,8 @@ def only_keys(data: Mapping[Any, Any], known: Sequence[str], path: ScriptPath) -
     """Raise `ScriptError` for a key that is not ``known``, with the nearest one that is."""
     for key in data:
         if key not in known:
+            import difflib
+
             near = difflib.get_close_matches(str(key), known, 1)
             raise ScriptError(
                 (*path, key),

@@ -37,7 +37,6 @@ from agentforge.model.script import (
     read_turn,
     resolve_turn,
 )
-from agentforge.model.script_file import read_script
 from agentforge.model.tool_call import ToolExecutionRequest
 
 __all__ = ("ScriptedChatModel", "Turn", "call", "calls")
@@ -83,6 +82,8 @@ class ScriptedChatModel:
         >>> ScriptedChatModel.from_yaml("- calls: [{name: now}]\\n- text: It is noon.").turns_left
         2
         """
+        from agentforge.model.script_file import read_script
+
         return cls(read_script(path_or_text, read_turn), profile=profile, repeat=repeat)
 
     @property

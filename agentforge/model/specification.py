@@ -88,8 +88,7 @@ class ToolParametersBuilder:
             "properties": dict(self._properties),
             "required": list(self._required),
         }
-        if self._closed:
-            schema["additionalProperties"] = False
+        schema["additionalProperties"] = not self._closed
         return ToolParameters(schema)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from dataclasses import dataclass, replace
 
 from agentforge.model.arguments import parse_arguments
@@ -13,7 +13,7 @@ __all__ = ("ToolExecutionRequest", "new_call_id")
 
 def new_call_id() -> str:
     """A call id that is unique in any conversation: ``call_`` and 24 hexadecimal digits."""
-    return "call_" + secrets.token_hex(12)
+    return "call_" + os.urandom(12).hex()
 
 
 @dataclass(frozen=True, slots=True)

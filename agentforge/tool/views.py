@@ -5,8 +5,8 @@ A view of an unchanged source answers with the same sequence object, so that not
 
 from __future__ import annotations
 
-import fnmatch
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -98,8 +98,10 @@ AugmentedConsumer: TypeAlias = Callable[[AugmentedCall], Awaitable[None] | None]
 def augmented(
     source: ToolSource, parameters: ToolParameters, consumer: AugmentedConsumer, *, remove: bool = True
 ) -> ToolSource:
-    """Every tool with further parameters for the model to fill (a reason, an inner thought), as Spring AI's augmented
-    provider: ``consumer`` gets them before the call; the tool itself never sees them unless ``remove`` is false.
+    """Every tool with further parameters for the model to fill (a reason, an inner thought).
+
+    ``consumer`` gets them before the call, and the tool never sees them. With ``remove=False`` an own executor finds
+    them in its request too; a function takes only its own parameters.
 
     Raises `ToolDeclarationError` for parameters without a property or a name the tool has already.
     """
@@ -119,44 +121,50 @@ def _augmented(tool: BoundTool, extra: ToolParameters, consumer: AugmentedConsum
         "required": [*extra.required, *own.required],
     }
     specification = replace(tool.specification, parameters=ToolParameters(schema))
-    check_extra = _validator(ToolSpecification(tool.name, parameters=extra))
+    # Imported here: a program without augmented tools needs no schema validator.
+    from agentforge.tool.execution.schema_validator import CheckedArguments, SchemaValidator
 
-    def bind(arguments: dict[str, object]) -> tuple[dict[str, object], Any]:
+    check_extra = SchemaValidator(ToolSpecification(tool.name, parameters=extra))
+
+    def bind(arguments: dict[str, object]) -> tuple[dict[str, object], Any, str]:
         noted = {name: arguments[name] for name in extra.properties if name in arguments}
-        kept = {name: value for name, value in arguments.items() if not remove or name not in noted}
-        return check_extra(noted), tool.bind(kept)
+        kept = {name: value for name, value in arguments.items() if name not in noted}
+        checked, inner = check_extra(noted), tool.bind(kept)
+        if remove:
+            return checked, inner, json.dumps(kept, ensure_ascii=False)
+        if isinstance(inner, CheckedArguments):
+            inner = CheckedArguments({**inner, **checked}, changed=True)
+        return checked, inner, json.dumps({**kept, **checked}, ensure_ascii=False)
+
+    def call(request: ToolExecutionRequest, bound: tuple[Any, Any, str], run: Run) -> Any:
+        _, inner, text = bound
+        return tool.invoke(request.with_arguments(text), inner, run)
 
     async def invoke(request: ToolExecutionRequest, bound: Any, run: Run) -> ToolExecutionResult:
-        noted, inner = bound
-        told = consumer(AugmentedCall(request, specification, noted, run))
+        told = consumer(AugmentedCall(request, specification, bound[0], run))
         if inspect.isawaitable(told):
             await told
-        made = tool.invoke(request, inner, run)
-        return await made if inspect.isawaitable(made) else made
+        made = call(request, bound, run)
+        return await made if inspect.isawaitable(made) else made  # type: ignore[no-any-return]
 
     def invoke_blocking(request: ToolExecutionRequest, bound: Any, run: Run) -> Any:
-        noted, inner = bound
-        told = consumer(AugmentedCall(request, specification, noted, run))
+        told = consumer(AugmentedCall(request, specification, bound[0], run))
         if not inspect.isawaitable(told):
-            return tool.invoke(request, inner, run)
+            return call(request, bound, run)
 
         async def both() -> ToolExecutionResult:
             await told
-            made = tool.invoke(request, inner, run)
-            return await made if inspect.isawaitable(made) else made
+            made = call(request, bound, run)
+            return await made if inspect.isawaitable(made) else made  # type: ignore[no-any-return]
 
         return both()
 
     return replace(tool, specification=specification, bind=bind, invoke=invoke_blocking if tool.blocking else invoke)
 
 
-def _validator(specification: ToolSpecification) -> Callable[[dict[str, object]], dict[str, object]]:
-    from agentforge.tool.execution.schema_validator import SchemaValidator
-
-    return SchemaValidator(specification)
-
-
 def _matches(name: str, patterns: Iterable[str]) -> bool:
+    import fnmatch
+
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 HEAVY = ("pydantic", "httpx", "aiohttp", "dependency_injector", "jsonschema_rs", "yaml", "docstring_parser", "pluggy")
 # What a program may need to be loaded, the standard library's modules (asyncio alone: a hundred) among them.
-MODULES = 250
+MODULES = {"import agentforge_openai": 260}
+MODULES_OF_THE_CORE = 250
 
 LISTING = "import sys; before = set(sys.modules); {}; print(*sorted(set(sys.modules) - before))"
 
@@ -37,7 +38,7 @@ def test_importing_loads_no_third_party(statement: str) -> None:
     loaded = _loaded_by(statement)
 
     assert sorted(loaded & set(HEAVY)) == []
-    assert len(loaded) <= MODULES, f"{len(loaded)} modules"
+    assert len(loaded) <= MODULES.get(statement, MODULES_OF_THE_CORE), f"{len(loaded)} modules"
 
 
 @pytest.mark.parametrize("plugin", ["agentforge_openai"])

@@ -6,10 +6,8 @@ goes back to the model.
 
 from __future__ import annotations
 
-import difflib
 import logging
-import secrets
-import traceback
+import os
 from collections.abc import Callable, Mapping
 
 from agentforge.errors import (
@@ -89,6 +87,8 @@ class ListKnownTools:
     def __call__(self, error: BaseException, context: ToolErrorContext) -> ToolErrorHandlerResult:
         if not isinstance(error, UnknownToolError):
             return ReturnToModel()(error, context)
+        import difflib
+
         name = context.request.name
         near = difflib.get_close_matches(name, error.known, n=3, cutoff=0.6)
         folded = [known for known in error.known if _fold(known) == _fold(name)]
@@ -104,7 +104,7 @@ class Mask:
     """Tell the model only the error's class and an id; the details go to the log under that id (``mask``)."""
 
     def __call__(self, error: BaseException, context: ToolErrorContext) -> ToolErrorHandlerResult:
-        reference = secrets.token_hex(4)
+        reference = os.urandom(4).hex()
         _log.warning(
             "tool %r failed, reference %s: %s",
             context.request.name,
@@ -129,6 +129,8 @@ def strategy(value: str | ToolErrorHandler) -> ToolErrorHandler:
     if not isinstance(value, str):
         return value
     if value not in STRATEGIES:
+        import difflib
+
         near = difflib.get_close_matches(value, STRATEGIES, n=1)
         raise ConfigurationError(
             f"unknown error strategy {value!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
@@ -139,7 +141,10 @@ def strategy(value: str | ToolErrorHandler) -> ToolErrorHandler:
 
 def message_of(error: BaseException) -> str:
     """The error's own words; its class name where it has none."""
-    text = error.message if isinstance(error, AgentForgeError) else str(error)
+    try:
+        text = error.message if isinstance(error, AgentForgeError) else str(error)
+    except Exception:  # an exception whose own text fails still has a name
+        text = ""
     return text.strip() or type(error).__name__
 
 
@@ -155,6 +160,8 @@ def _warn(error: BaseException, context: ToolErrorContext) -> None:
     """One warning, masked; with the traceback where the tool's own code raised."""
     text = message_of(error)
     if not isinstance(error, AgentForgeError):
+        import traceback
+
         text += "\n" + "".join(traceback.format_exception(error)).rstrip()
     _log.warning("tool %r failed (call %r): %s", context.request.name, context.request.id, context.mask(text))
 

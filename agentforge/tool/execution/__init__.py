@@ -2,6 +2,7 @@
 
 from agentforge.tool.execution.batch import Emit
 from agentforge.tool.execution.chat_result import ToolChatResult
+from agentforge.tool.execution.default_executor import DefaultToolExecutor, bound_tool_from, bound_tools_from
 from agentforge.tool.execution.driver import AskModel, ToolDriver
 from agentforge.tool.execution.events import (
     AttemptDiscarded,
@@ -41,6 +42,7 @@ __all__ = (
     "CallNext",
     "CallRecord",
     "Cancellation",
+    "DefaultToolExecutor",
     "Emit",
     "ErrorHandlers",
     "Finish",
@@ -78,4 +80,6 @@ __all__ = (
     "ToolStarted",
     "ToolThreads",
     "Verdict",
+    "bound_tool_from",
+    "bound_tools_from",
 )

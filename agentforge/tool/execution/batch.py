@@ -26,6 +26,7 @@ from agentforge.errors import (
 )
 from agentforge.model.events import Event
 from agentforge.tool.error.handler import ToolErrorContext, ToolErrorHandler, answer_to
+from agentforge.tool.error.strategies import message_of
 from agentforge.tool.execution.events import ToolFinished, ToolStarted
 from agentforge.tool.execution.gate import CallNext, PlannedCall
 from agentforge.tool.execution.outcome import ToolOutcome
@@ -232,8 +233,10 @@ class ToolBatch:
             wrapped = ToolExecutionError(f"the tool {call.name!r} was cancelled from within", tool=call.name)
             wrapped.__cause__ = error
             return await self._failed(call, wrapped, start, begun)
-        except Exception as error:
-            wrapped = ToolExecutionError(str(error) or type(error).__name__, tool=call.name)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # SystemExit too: a tool does not end the program
+            wrapped = ToolExecutionError(message_of(error), tool=call.name)
             wrapped.__cause__ = error
             return await self._failed(call, wrapped, start, begun)
         outcome = ToolOutcome.FAILED if result.is_error else ToolOutcome.OK

@@ -89,7 +89,7 @@ class ToolDriver:
 
     def _chain(self, tool: BoundTool) -> CallNext:
         settings = self.settings
-        return chained((settings.size_cap, *settings.interceptors, settings.time_limit), self._call)
+        return chained((settings.size_cap, settings.time_limit, *settings.interceptors), self._call)
 
     async def _call(self, call: PlannedCall, run: Run) -> ToolExecutionResult:
         tool = call.tool
@@ -285,27 +285,27 @@ class _Turn:
             ToolOutcome.INVALID_ARGUMENTS: handlers.arguments,
             ToolOutcome.FAILED: handlers.execution,
         }
-        answers: dict[int, tuple[ToolOutcome, ToolExecutionResult]] = {}
         for call, verdict in refused:
             text = self.run.secrets.mask(verdict.text)
             handler = by_outcome.get(verdict.outcome)
-            answers[call.position] = verdict.outcome, ToolExecutionResult.failure(text, verdict.error)
+            raised: BaseException | None = None
             if verdict.error is not None and handler is not None:
                 try:
                     text = await handled(handler, verdict.error, call, self.run)
-                except BaseException:
-                    self.loop.resolved(answers)
-                    raise
-                answers[call.position] = verdict.outcome, ToolExecutionResult.failure(text, verdict.error)
-        requests = {call.position: call.request for call, _ in refused}
-        if answers:
-            self.loop.resolved(answers)
+                except BaseException as error:
+                    raised = error
+            result = ToolExecutionResult.failure(text, verdict.error)
+            self.loop.resolved({call.position: (verdict.outcome, result)})
+            if raised is None or isinstance(raised, Exception):
+                await self._tell_refused(call, verdict.outcome, result)
+            if raised is not None:
+                raise raised
+
+    async def _tell_refused(self, call: PlannedCall, outcome: ToolOutcome, result: ToolExecutionResult) -> None:
         if self.emit is not None:
-            for at, (outcome, result) in answers.items():
-                execution = ToolExecution(
-                    requests[at], result, outcome, memory_id=self.run.memory_id, round=self.run.round
-                )
-                await self.emit(ToolFinished(execution, at))
+            run = self.run
+            execution = ToolExecution(call.request, result, outcome, memory_id=run.memory_id, round=run.round)
+            await self.emit(ToolFinished(execution, call.position))
 
     def _result(self, finish: Finish | None) -> ToolChatResult:
         run, state = self.run, self.loop.state

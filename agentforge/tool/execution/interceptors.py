@@ -14,6 +14,8 @@ from agentforge.tool.execution.run import Run
 
 __all__ = ("SizeCap", "TimeLimit", "chained")
 
+_PIECE = 1 << 16
+
 
 class TimeLimit:
     """Ends a call after ``seconds`` (or the tool's own ``timeout``) with `ToolTimeoutError`.
@@ -83,8 +85,10 @@ class SizeCap:
                 continue
             missing += size
             if isinstance(part, TextContent):
-                text = part.text.encode("utf-8", "replace")[:left].decode("utf-8", "ignore")
-                missing -= len(text.encode("utf-8", "replace"))
+                # A character takes at least a byte: what lies beyond ``left`` characters need not be encoded.
+                kept_bytes = part.text[:left].encode("utf-8", "replace")[:left]
+                text = kept_bytes.decode("utf-8", "ignore")
+                missing -= _bytes_of(text)
                 kept.append(TextContent(f"{text}\n[cut: {missing:,} more bytes]"))
             else:
                 kept.append(TextContent(f"[left out: {type(part).__name__} of {size:,} bytes]"))
@@ -103,7 +107,15 @@ class SizeCap:
 def _size(part: Content) -> int:
     if isinstance(part, (ImageContent, AudioContent, FileContent)):
         return len(part.data or part.url or "")
-    return len(part.text.encode("utf-8", "replace"))
+    return _bytes_of(part.text)
+
+
+def _bytes_of(text: str) -> int:
+    """The size in UTF-8, counted piece by piece, so that a huge text is not copied to be measured."""
+    if text.isascii():
+        return len(text)
+    pieces = range(0, len(text), _PIECE)
+    return sum(len(text[at : at + _PIECE].encode("utf-8", "replace")) for at in pieces)
 
 
 def chained(interceptors: Sequence[ToolInterceptor], innermost: CallNext) -> CallNext:

@@ -99,7 +99,7 @@ class _Runner:
 
 
 def _checked_request(request: ToolExecutionRequest, bound: CheckedArguments) -> ToolExecutionRequest:
-    if not request.arguments.strip():
+    if not (request.arguments or "").strip():
         return request.with_arguments(json.dumps(bound) if bound else "{}")
     if not bound.changed and _is_plain(request.arguments):
         return request

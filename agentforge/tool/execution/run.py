@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-import uuid
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING
 
@@ -103,7 +103,7 @@ class Run:
         parent: Run | None = None,
         id: str | None = None,
     ) -> None:
-        self.id = id or uuid.uuid4().hex
+        self.id = id or os.urandom(16).hex()
         self.parent_id = parent.id if parent is not None else None
         self.memory_id = memory_id
         self.tenant = tenant

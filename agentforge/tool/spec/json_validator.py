@@ -11,6 +11,7 @@ from typing import Any
 
 from agentforge.errors import ArgumentProblem, ToolDeclarationError
 from agentforge.tool.spec.coercion import came
+from agentforge.tool.spec.walk import rebuild
 
 __all__ = ("compile_validator", "problems_of")
 
@@ -24,12 +25,13 @@ def compile_validator(schema: Mapping[str, Any], *, tool: str) -> Any:
     """A compiled validator; raises `ToolDeclarationError` when the schema is none."""
     import jsonschema_rs
 
-    dialect = jsonschema_rs.validator_cls_for(dict(schema))
+    schema = rebuild(schema, _naming_surplus)
+    dialect = jsonschema_rs.validator_cls_for(schema)
     engines = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS))
     reason = ""
     for engine in engines:
         try:
-            return dialect(dict(schema), pattern_options=engine, offline=True, mask="the value")
+            return dialect(schema, pattern_options=engine, offline=True, mask="the value")
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             reason = str(getattr(error, "message", error)).splitlines()[0][:_TEXT]
     raise ToolDeclarationError(
@@ -37,6 +39,11 @@ def compile_validator(schema: Mapping[str, Any], *, tool: str) -> Any:
         tool=tool,
         next_step="Correct the schema, or leave this tool out.",
     )
+
+
+def _naming_surplus(node: dict[str, Any]) -> dict[str, Any]:
+    """A closed object without properties, with none: only then does the validator name the keys that it refuses."""
+    return {"properties": {}, **node} if node.get("additionalProperties") is False else node
 
 
 def problems_of(error: Any) -> list[ArgumentProblem]:

@@ -18,7 +18,7 @@ from agentforge.errors import (
     OverloadedError,
     StreamTruncatedError,
 )
-from agentforge.http import HttpTimeouts
+from agentforge.http import HttpTimeouts, HttpxTransport, RetryPolicy
 from agentforge.model import (
     AiMessage,
     ChatEvent,
@@ -300,8 +300,10 @@ async def test_a_model_is_a_context_manager_and_closes_twice() -> None:
     ("options", "what"),
     [
         ({"http_client": object(), "transport": "aiohttp"}, "goes with transport 'httpx'"),
-        ({"http_client": object(), "verify": False}, "without proxy, ca_bundle and verify"),
+        ({"http_client": object(), "verify": False}, "without settings of connections"),
+        ({"http_client": object(), "max_connections": 5}, "without settings of connections"),
         ({"transport": "carrier-pigeon"}, "carrier-pigeon"),
+        ({"transport": HttpxTransport, "proxy": "http://127.0.0.1:9"}, "of your own"),
     ],
 )
 def test_transport_options_that_exclude_each_other_are_refused(options: dict[str, Any], what: str) -> None:
@@ -310,7 +312,16 @@ def test_transport_options_that_exclude_each_other_are_refused(options: dict[str
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"proxy": "http://127.0.0.1:9"}, {"ca_bundle": "/no/such.pem"}, {"verify": False}]
+    "options",
+    [
+        {},
+        {"proxy": "http://127.0.0.1:9"},
+        {"ca_bundle": "/no/such.pem"},
+        {"verify": False},
+        {"max_connections": 5, "max_body_bytes": 1024},
+        {"transport": HttpxTransport},
+        {"retry": RetryPolicy(max_retries=1, base=0.1)},
+    ],
 )
 def test_transport_options_are_known_to_the_transport(options: dict[str, Any]) -> None:
     """Nothing is built or connected before the first request."""

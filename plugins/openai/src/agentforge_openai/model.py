@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from types import TracebackType
@@ -55,8 +55,10 @@ class OpenAiChatModel:
     whole exchange. ``defaults`` are merged below each request's parameters. ``tool_mode="json_schema"`` describes the
     tools in the prompt instead of sending them. ``profile_overrides`` changes fields of the `ModelProfile` where the
     row does not hold for this model. ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed here.
+    ``retry`` sets more of the policy than ``max_retries``. ``max_connections`` (100) and ``max_body_bytes`` (64 MiB)
+    bound what the transport may hold.
 
-    Raises `ConfigurationError` for settings that cannot be honoured, before any request.
+    Raises `ConfigurationError` for settings that cannot be honoured; a ``ca_bundle`` is read with the first request.
 
     >>> OpenAiChatModel(model="m", base_url="http://localhost:8000/v1")
     OpenAiChatModel(vendor='generic', model='m', base_url='http://localhost:8000/v1')
@@ -73,10 +75,13 @@ class OpenAiChatModel:
         headers: Mapping[str, str] | None = None,
         timeouts: HttpTimeouts | float | None = None,
         max_retries: int = 2,
+        retry: RetryPolicy | None = None,
+        max_connections: int | None = None,
+        max_body_bytes: int | None = None,
         proxy: str | None = None,
         ca_bundle: str | None = None,
         verify: bool | str = True,
-        transport: str | HttpTransport = "httpx",
+        transport: str | HttpTransport | Callable[[], HttpTransport] = "httpx",
         http_client: httpx.AsyncClient | None = None,
         organization: str | None = None,
         project: str | None = None,
@@ -109,8 +114,16 @@ class OpenAiChatModel:
         self._encoder = RequestEncoder(self._endpoint, defaults=defaults)
         self._http = HttpClient(
             transport=transport,
-            transport_options=_transport_options(transport, http_client, proxy, ca_bundle, verify),
-            retry=RetryPolicy(max_retries=max_retries),
+            transport_options=_transport_options(
+                transport,
+                client=http_client,
+                proxy=proxy,
+                ca_bundle=ca_bundle,
+                verify=None if verify is True else verify,
+                max_connections=max_connections,
+                max_body_bytes=max_body_bytes,
+            ),
+            retry=retry if retry is not None else RetryPolicy(max_retries=max_retries),
             secrets=self.secrets,
             error_parser=partial(parse_error, secrets=self.secrets),
         )
@@ -303,29 +316,18 @@ def _timeouts(given: HttpTimeouts | float | None) -> HttpTimeouts:
 
 
 def _transport_options(
-    transport: str | HttpTransport,
-    client: httpx.AsyncClient | None,
-    proxy: str | None,
-    ca_bundle: str | None,
-    verify: bool | str,
+    transport: str | HttpTransport | Callable[[], HttpTransport], **settings: object
 ) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    if client is not None:
-        options["client"] = client
-    if proxy is not None:
-        options["proxy"] = proxy
-    if ca_bundle is not None:
-        options["ca_bundle"] = ca_bundle
-    if verify is not True:
-        options["verify"] = verify
+    """What was set, for the transport that is made by name."""
+    options = {name: value for name, value in settings.items() if value is not None}
     if options and not isinstance(transport, str):
         raise ConfigurationError(
             f"{', '.join(options)} cannot be set beside a transport of your own",
             next_step="Set it on the transport.",
         )
-    if client is not None and (transport != "httpx" or len(options) > 1):
+    if "client" in options and (transport != "httpx" or options.keys() - {"client", "max_body_bytes"}):
         raise ConfigurationError(
-            "http_client is used as it is: it goes with transport 'httpx' and without proxy, ca_bundle and verify",
+            "http_client is used as it is: it goes with transport 'httpx' and without settings of connections",
             next_step="Set these on the client.",
         )
     return options
