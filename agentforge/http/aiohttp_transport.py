@@ -93,7 +93,10 @@ class AiohttpTransport:
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send and read the whole answer, bounded."""
-        await self._take_slot(request)
+        if self._slots.locked():
+            await self._wait_for_slot(request)
+        else:
+            await self._slots.acquire()  # free: returns at once
         try:
             response = await self._start(request, "gzip")
             try:
@@ -112,7 +115,10 @@ class AiohttpTransport:
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
         """Send and hand out the answer while it arrives; leaving the block early closes the connection."""
-        await self._take_slot(request)
+        if self._slots.locked():
+            await self._wait_for_slot(request)
+        else:
+            await self._slots.acquire()
         try:
             response = await self._started(request)
             try:
@@ -150,10 +156,7 @@ class AiohttpTransport:
 
     # -- requests --------------------------------------------------------------------------------
 
-    async def _take_slot(self, request: HttpRequest) -> None:
-        if not self._slots.locked():
-            await self._slots.acquire()  # free: returns at once
-            return
+    async def _wait_for_slot(self, request: HttpRequest) -> None:
         try:
             async with asyncio.timeout(request.timeouts.pool):
                 await self._slots.acquire()

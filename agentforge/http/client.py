@@ -88,7 +88,12 @@ class HttpClient:
                 while True:
                     attempt += 1
                     try:
-                        return await self._send_once(transport, request, attempt)
+                        if self._log.enabled():
+                            return await self._send_logged(transport, request, attempt)
+                        response = await transport.send(request)
+                        if 200 <= response.status < 300:
+                            return response
+                        raise self._refused(request, response.status, response.headers, response.content)
                     except ModelError as error:
                         await self._wait(request, error, attempt, limit.when())
         except TimeoutError as error:
@@ -168,18 +173,15 @@ class HttpClient:
 
     # -- one sending -----------------------------------------------------------------------------
 
-    async def _send_once(self, transport: HttpTransport, request: HttpRequest, attempt: int) -> HttpResponse:
-        logged = self._log.enabled()
-        start = time.monotonic() if logged else 0.0
+    async def _send_logged(self, transport: HttpTransport, request: HttpRequest, attempt: int) -> HttpResponse:
+        start = time.monotonic()
         try:
             response = await transport.send(request)
         except ModelError as error:
-            if logged:
-                self._log.failed(request, error, time.monotonic() - start, attempt)
+            self._log.failed(request, error, time.monotonic() - start, attempt)
             raise
-        if logged:
-            passed = time.monotonic() - start
-            self._log.answered(request, response.status, response.headers, response.content, passed, attempt)
+        passed = time.monotonic() - start
+        self._log.answered(request, response.status, response.headers, response.content, passed, attempt)
         if 200 <= response.status < 300:
             return response
         raise self._refused(request, response.status, response.headers, response.content)

@@ -94,6 +94,9 @@ class ToolBatch:
     def _start_what_may(self) -> None:
         """Start pending calls in order: a sequential call alone, calls of one serial key one after the other."""
         pending, running = self._pending, self._running
+        if len(pending) == 1 and not running:
+            self._start(*pending.popleft())
+            return
         if not pending or any(item.tool.sequential for item in running.values()):
             return
         held = {item.tool.serial for item in running.values()}
@@ -117,10 +120,14 @@ class ToolBatch:
         loop = asyncio.get_running_loop()
         position = call.position
         task = _begin(self._execute(call), loop)
-        self._running[position] = _Running(task, call, tool)
         if task.done():
+            if self._emit is None and not task.cancelled() and task.exception() is None:
+                self.executions[position] = task.result()
+                return
+            self._running[position] = _Running(task, call, tool)
             self._ended.append(position)
             return
+        self._running[position] = _Running(task, call, tool)
         task.add_done_callback(lambda _: self._end(position))
         limit = self._settings.time_limit.of(call)
         if limit is not None:
@@ -223,7 +230,10 @@ class ToolBatch:
         if self._emit is not None:
             await self._emit(ToolStarted(call.request, call.position))
         try:
-            result = await self._chains[call.name](call, self._run)
+            made = await self._chains[call.name](call, self._run)
+            if not isinstance(made, ToolExecutionResult):
+                raise TypeError(f"an interceptor returned {type(made).__name__}, not a ToolExecutionResult")
+            result = self._settings.size_cap.cap(made)
         except ToolError as error:
             return await self._failed(call, error, start, begun)
         except asyncio.CancelledError as error:

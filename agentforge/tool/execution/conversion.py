@@ -50,7 +50,7 @@ def to_result(value: Any, *, tool: str | None = None) -> ToolExecutionResult:
     'Success'
     """
     if type(value) is str:
-        return ToolExecutionResult.success(_sendable(value), result=value)
+        return ToolExecutionResult(value if value.isascii() else _sendable(value), result=value)
     if value is None:
         return ToolExecutionResult.success(SUCCESS)
     if isinstance(value, ToolExecutionResult):

@@ -123,10 +123,9 @@ class DefaultToolExecutor:
         self, request: ToolExecutionRequest, bound: dict[str, Any], run: Run
     ) -> ToolExecutionResult:
         try:
-            value = self._call(bound, run)
+            return to_result(await self._call(bound, run), tool=self.signature.tool)
         except (Exception, SystemExit) as error:
             raise execution_error(error, self.signature.tool) from execution_cause(error)
-        return await self._finish(value)
 
     async def _invoke_stream(
         self, request: ToolExecutionRequest, bound: dict[str, Any], run: Run

@@ -89,7 +89,7 @@ class ToolDriver:
 
     def _chain(self, tool: BoundTool) -> CallNext:
         settings = self.settings
-        return chained((settings.size_cap, settings.time_limit, *settings.interceptors), self._call)
+        return chained((settings.time_limit, *settings.interceptors), self._call)
 
     async def _call(self, call: PlannedCall, run: Run) -> ToolExecutionResult:
         tool = call.tool
@@ -130,6 +130,8 @@ class _Turn:
         self.ask = ask
         self.emit = emit
         self.toolset: ToolSet | None = None
+        # Registered tools do not change during a run: only sources that look at it are asked again.
+        self.static = all(type(source) is tuple for source in sources)
         self.response: ChatResponse | None = None
         self.notices: list[Notice] = []
         self._timed: dict[int, ToolExecution] = {}
@@ -164,6 +166,8 @@ class _Turn:
         state, run = self.loop.state, self.run
         run.messages = state.messages
         run.token_usage = state.token_usage
+        if self._seen == len(state.records):
+            return
         for record in state.records[self._seen :]:
             timed = self._timed.pop(record.position, None)
             run.tool_executions.append(
@@ -182,9 +186,11 @@ class _Turn:
         if self.response is not None:
             run.intermediate_responses.append(self.response)
             self.response = None
-        self.toolset = toolset = await self.driver.toolset(run, self.sources, self.parameters)
+        toolset = self.toolset
+        if toolset is None or not self.static:
+            toolset = self.toolset = await self.driver.toolset(run, self.sources, self.parameters)
         parameters = toolset.parameters(self.parameters, first_round=number == 0)
-        if number == 1:
+        if number == 1 and self.parameters is not None:
             await self._say_if_no_longer_forced(parameters)
         if self.emit is not None:
             await self.emit(RoundStarted(number))
@@ -220,7 +226,13 @@ class _Turn:
         if toolset is None:  # taken up from a saved state: the sources are asked again
             toolset = self.toolset = await self.driver.toolset(self.run, self.sources, self.parameters)
         calls = [PlannedCall(item.position, item.request, self._tool(item, toolset)) for item in pending]
-        verdicts = await self._judge(calls, toolset)
+        driver = self.driver
+        if driver.permission_gates or driver.later_gates:
+            verdicts = await self._judge(calls, toolset)
+        else:
+            verdicts = {}
+            self._look_up(calls, toolset, verdicts)
+            self._validate(calls, verdicts)
         if verdicts:
             asks = {at: verdict for at, verdict in verdicts.items() if isinstance(verdict, Ask)}
             if asks:
@@ -249,21 +261,25 @@ class _Turn:
     async def _judge(self, calls: Sequence[PlannedCall], toolset: ToolSet) -> dict[int, Refuse | Ask]:
         """What the gates said of the calls that may not simply proceed, by position."""
         verdicts: dict[int, Refuse | Ask] = {}
-        driver = self.driver
+        self._look_up(calls, toolset, verdicts)
+        await self._ask_gates(self.driver.permission_gates, calls, verdicts)
+        self._validate(calls, verdicts)
+        await self._ask_gates(self.driver.later_gates, calls, verdicts)
+        return verdicts
+
+    def _look_up(self, calls: Sequence[PlannedCall], toolset: ToolSet, verdicts: dict[int, Refuse | Ask]) -> None:
         for call in calls:
             if call.tool is None:
                 verdicts[call.position] = look_up(call, toolset.names)
-        if driver.permission_gates:
-            await self._ask_gates(driver.permission_gates, calls, verdicts)
-        limits = driver.settings.argument_limits
+
+    def _validate(self, calls: Sequence[PlannedCall], verdicts: dict[int, Refuse | Ask]) -> None:
+        limits = self.driver.settings.argument_limits
         for call in calls:
-            if not isinstance(verdicts.get(call.position), Refuse):
-                refused = validate(call, limits)
-                if refused is not None:
-                    verdicts[call.position] = refused
-        if driver.later_gates:
-            await self._ask_gates(driver.later_gates, calls, verdicts)
-        return verdicts
+            if verdicts and isinstance(verdicts.get(call.position), Refuse):
+                continue
+            refused = validate(call, limits)
+            if refused is not None:
+                verdicts[call.position] = refused
 
     async def _ask_gates(
         self, gates: Sequence[ToolGate], calls: Sequence[PlannedCall], verdicts: dict[int, Refuse | Ask]

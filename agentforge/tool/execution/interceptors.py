@@ -1,4 +1,4 @@
-"""The interceptors every service has: a time limit for each call, and a cap on what of its result the model gets."""
+"""What bounds every call: a time limit around it, and a cap on what of its result the model gets."""
 
 from __future__ import annotations
 
@@ -57,18 +57,11 @@ class SizeCap:
     """Cuts what the model gets of a result to ``max_bytes`` of UTF-8 text, at a character, with a visible mark.
 
     Media parts are never cut: one that does not fit is replaced by a note. The attribute ``truncated_bytes`` of the
-    result says how much is missing.
+    result says how much is missing. It is the last step of every call, whatever an interceptor answered.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
-
-    async def around(self, call: PlannedCall, run: Run, next: CallNext) -> ToolExecutionResult:
-        """The call's result, capped."""
-        result = await next(call, run)
-        if not isinstance(result, ToolExecutionResult):
-            raise TypeError(f"an interceptor returned {type(result).__name__}, not a ToolExecutionResult")
-        return self.cap(result)
 
     def cap(self, result: ToolExecutionResult) -> ToolExecutionResult:
         """``result`` itself when it fits."""

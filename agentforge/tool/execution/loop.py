@@ -155,8 +155,9 @@ class ToolLoop:
                 state.results[position] = outcome
         if len(state.results) < len(calls):
             return
-        all_ok = all(outcome is ToolOutcome.OK for outcome, _ in state.results.values())
-        at_once = all_ok and self._returns_at_once(response)
+        at_once = self._returns_at_once(response) and all(
+            outcome is ToolOutcome.OK for outcome, _ in state.results.values()
+        )
         self._commit()
         if at_once:
             self._end(FinishKind.RETURN_DIRECT, response)

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentforge.errors import RunStateError
 from agentforge.model.history import History
@@ -63,16 +63,14 @@ class OfferedTool:
         return self._digest
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCall:
+class PendingCall(NamedTuple):
     """A call that has no result yet, by its position in the reply."""
 
     position: int
     request: ToolExecutionRequest
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(NamedTuple):
     """One finished call: the round and position it was made at, and what came of it."""
 
     round: int

@@ -6,6 +6,7 @@ import gc
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from agentforge.model import (
     ChatMessage,
     ChatRequestParameters,
     ImageContent,
+    SystemMessage,
+    TextContent,
     ToolExecutionRequest,
     ToolExecutionResultMessage,
     ToolSpecification,
@@ -136,8 +139,43 @@ def test_a_long_history_keeps_its_beginning_in_a_small_cache() -> None:
     parameters = ChatRequestParameters()
     encode.encode(turns, parameters)
     first = encode.encoded_bytes
+    encode.encode([SystemMessage("y" * 100), *turns], parameters)  # another beginning: no joined piece serves it
+    assert encode.encoded_bytes - first == first // 3 + len('{"role":"system","content":""}') + 100
+
+
+def test_a_conversation_that_only_grew_is_taken_in_one_piece() -> None:
+    """Also where its turns have long left the cache of turns."""
+    encode = encoder(max_turns=2)
+    turns: list[ChatMessage] = [UserMessage("x" * 100) for _ in range(15)]
+    parameters = ChatRequestParameters()
     encode.encode(turns, parameters)
-    assert encode.encoded_bytes - first == first // 3
+    before = encode.encoded_bytes
+    grown = encode.encode([*turns, UserMessage("new")], parameters)
+    assert encode.encoded_bytes - before == len('{"role":"user","content":"new"}')
+    assert len(json.loads(grown.body)["messages"]) == 16
+
+
+@pytest.mark.parametrize("kept", [0, 1, 7, 14])
+def test_a_history_that_was_cut_or_branched_never_gets_stale_bytes(kept: int) -> None:
+    encode = encoder()
+    turns: list[ChatMessage] = [UserMessage(f"turn {number}") for number in range(15)]
+    parameters = ChatRequestParameters()
+    encode.encode(turns, parameters)
+    branched: list[ChatMessage] = [*turns[:kept], UserMessage("another way")]
+    body = json.loads(encode.encode(branched, parameters).body)
+    assert [message["content"] for message in body["messages"]] == [message.text for message in branched]  # type: ignore[union-attr]
+
+
+def test_media_of_results_stay_behind_all_results_though_the_history_was_sent_before_the_last_of_them() -> None:
+    encode = encoder()
+    asked = AiMessage(tool_execution_requests=[ToolExecutionRequest("c1", "a"), ToolExecutionRequest("c2", "b")])
+    shown = ToolExecutionResultMessage("c1", "a", [TextContent("seen"), ImageContent(data="QUJD")])
+    turns: list[ChatMessage] = [UserMessage("q"), asked, shown]
+    parameters = ChatRequestParameters()
+    encode.encode(turns, parameters)
+    body = encode.encode([*turns, ToolExecutionResultMessage("c2", "b", "done")], parameters).body
+    roles = [message["role"] for message in json.loads(body)["messages"]]
+    assert roles == ["user", "assistant", "tool", "tool", "user"]
 
 
 def test_the_cache_is_bounded_in_bytes() -> None:

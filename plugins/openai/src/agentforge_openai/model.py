@@ -149,7 +149,11 @@ class OpenAiChatModel:
         """The whole reply. Raises `ModelError`; `UnsupportedFeatureError` comes before anything is sent."""
         if self._by_schema is not None and self._offers_tools(request):
             return await self._by_schema.chat(self._merged(request))
-        return await self._chat(request, self._encoder)
+        if self._row.stream_only is not None:
+            return await self._chat(request, self._encoder)
+        sent, answering = self._prepare(request, self._encoder, stream=False)
+        response = await self._http.send(sent)
+        return decode_response(response.content, answering, headers=response.headers, secrets=self.secrets)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
         """The reply as events, `ResponseDone` last. Closing the generator closes the connection; once an event was

@@ -31,8 +31,6 @@ class Reasoning:
     def add(self, source: Mapping[str, object], *, whole: bool = False) -> str:
         """Take the reasoning fields of a delta, or of a ``whole`` message, whose items stay as they are; the text that
         is new in it (may be empty)."""
-        if FIELDS.isdisjoint(source):
-            return ""
         shown = ""
         content, plain, details = (
             source.get("reasoning_content"),
@@ -55,8 +53,6 @@ class Reasoning:
 
     def content(self, provider: str) -> ThinkingContent | None:
         """The reasoning as one part with everything that may have to go back; ``None`` when there was none."""
-        if not (self._content or self._plain or self._details or self._spoken):
-            return None
         data: dict[str, object] = {}
         if self._content:
             data["reasoning_content"] = "".join(self._content)

@@ -21,7 +21,7 @@ from agentforge.model import (
 )
 from agentforge_openai.wire.finish import finish_of
 from agentforge_openai.wire.json_text import dump_text
-from agentforge_openai.wire.reasoning import Reasoning
+from agentforge_openai.wire.reasoning import FIELDS, Reasoning
 from agentforge_openai.wire.usage import decode_usage
 
 __all__ = ("CALL_EXTRAS", "Answering", "RawCall", "Reply", "arguments_text", "extras_of", "whole_call")
@@ -76,7 +76,7 @@ class Reply:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.refusal: list[str] = []
-        self.reasoning = Reasoning()
+        self.reasoning: Reasoning | None = None
         self.calls: list[RawCall] = []
         self.extras: dict[str, object] = {}
         self.finish_word: str | None = None
@@ -90,6 +90,15 @@ class Reply:
             self.id = _word(body.get("id"))
         if self.model is None:
             self.model = _word(body.get("model"))
+
+    def add_reasoning(self, source: Mapping[str, object], *, whole: bool = False) -> str:
+        """Take the reasoning fields of a delta or of a ``whole`` message; the text that is new in them."""
+        return "" if FIELDS.isdisjoint(source) else self._reasoning().add(source, whole=whole)
+
+    def _reasoning(self) -> Reasoning:
+        if self.reasoning is None:
+            self.reasoning = Reasoning()
+        return self.reasoning
 
     def add_usage(self, *places: Mapping[str, object] | None) -> bool:
         """Take the usage from the first place that has one; whether there was one."""
@@ -130,7 +139,7 @@ class Reply:
         if text:
             self.texts.append(text)
         if thought:
-            self.reasoning.add_spoken(thought)
+            self._reasoning().add_spoken(thought)
         return text, thought
 
     def token_usage(self, answering: Answering) -> TokenUsage:
@@ -144,7 +153,7 @@ class Reply:
         calls = self._requests(answering)
         refusal = "".join(self.refusal)
         parts: list[Content | ToolExecutionRequest] = []
-        thinking = self.reasoning.content(answering.provider)
+        thinking = self.reasoning.content(answering.provider) if self.reasoning is not None else None
         if thinking is not None:
             parts.append(thinking)
         text = "".join(self.texts)

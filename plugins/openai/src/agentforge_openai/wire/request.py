@@ -30,6 +30,8 @@ __all__ = ("EncodedRequest", "RequestEncoder")
 _HEADS = 32
 _TOOL_BLOCKS = 8
 _SHAPES = 4
+_PREFIXES = 256
+_NO_PREFIX: tuple[tuple[ChatMessage, ...], bytes, tuple[Notice, ...]] = ((), b"", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,10 @@ class RequestEncoder:
         self._turns: OrderedDict[TurnShape, dict[int, _Turn]] = OrderedDict()
         self._last_shape: TurnShape | None = None
         self._last_cache: dict[int, _Turn] = {}
+        # The joined turns of conversations, by their first message; of one shape at a time.
+        self._prefixes: dict[int, tuple[tuple[ChatMessage, ...], bytes, tuple[Notice, ...]]] = {}
+        self._prefix_shape: TurnShape | None = None
+        self._prefix_bytes = 0
         self._held = 0
         self._held_bytes = 0
         self._may_clear = True
@@ -88,9 +94,9 @@ class RequestEncoder:
         """The body for a valid history. Raises `UnsupportedFeatureError` before anything is sent."""
         offered = parameters.tools or (self._defaults.tools if self._defaults is not None else ())
         head = self.head(parameters, with_tools=bool(offered) or _has_calls(messages))
-        fragments, notices = self._fragments(messages, head.shape)
-        body = head.opening + b",".join(fragments) + (head.streamed if stream else head.plain)
-        return EncodedRequest(body, head, head.notices + tuple(notices))
+        joined, notices = self._joined(tuple(messages), head.shape)
+        body = b"".join((head.opening, joined, head.streamed if stream else head.plain))
+        return EncodedRequest(body, head, head.notices + notices if notices else head.notices)
 
     def head(self, parameters: ChatRequestParameters, *, with_tools: bool) -> Head:
         """The head for ``parameters``, from the cache where the same object was seen."""
@@ -124,6 +130,50 @@ class RequestEncoder:
         if len(self._blocks) > _TOOL_BLOCKS:
             self._blocks.popitem(last=False)
         return block
+
+    def _joined(self, messages: tuple[ChatMessage, ...], shape: TurnShape) -> tuple[bytes, tuple[Notice, ...]]:
+        """All turns in one piece. A conversation that only grew since its last request costs its new turns and the
+        copying of the others; equal messages have equal bytes, so a history that was cut or branched is no danger."""
+        if not messages:
+            return b"", ()
+        key = id(messages[0])
+        known, joined, notices = self._prefixes.get(key, _NO_PREFIX)
+        size = len(known)
+        grown = (
+            0 < size <= len(messages)
+            and self._prefix_shape is shape
+            and messages[:size] == known
+            and (size == len(messages) or type(messages[size]) is not ToolExecutionResultMessage)
+        )
+        if grown and size == len(messages):
+            return joined, notices
+        fragments, new = self._fragments(messages[size:] if grown else messages, shape)
+        rest = b",".join(fragments)
+        joined = b"%b,%b" % (joined, rest) if grown else rest
+        notices = (*notices, *new) if grown else tuple(new)
+        self._keep_prefix(key, messages, joined, notices, shape)
+        return joined, notices
+
+    def _keep_prefix(
+        self,
+        key: int,
+        messages: tuple[ChatMessage, ...],
+        joined: bytes,
+        notices: tuple[Notice, ...],
+        shape: TurnShape,
+    ) -> None:
+        prefixes = self._prefixes
+        if self._prefix_shape is not shape:
+            self._prefix_shape = shape
+            prefixes.clear()
+            self._prefix_bytes = 0
+        before = prefixes.pop(key, None)
+        if before is not None:
+            self._prefix_bytes -= len(before[1])
+        prefixes[key] = messages, joined, notices
+        self._prefix_bytes += len(joined)
+        while len(prefixes) > _PREFIXES or (self._prefix_bytes > self._max_bytes and prefixes):
+            self._prefix_bytes -= len(prefixes.pop(next(iter(prefixes)))[1])
 
     def _fragments(self, messages: Sequence[ChatMessage], shape: TurnShape) -> tuple[list[bytes], list[Notice]]:
         cache = self._cache(shape)

@@ -50,7 +50,7 @@ def decode_response(
         groq = body.get("x_groq")
         reply.add_usage(groq if isinstance(groq, dict) else None, choice)
     reply.finish_word = word if isinstance(word := choice.get("finish_reason"), str) else None
-    reply.reasoning.add(message, whole=True)
+    reply.add_reasoning(message, whole=True)
     _content(message, reply)
     _calls(message, reply, answering)
     reply.add_extras(message)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentforge_openai.capabilities import Endpoint
 from agentforge_openai.profile import provider_id
+from agentforge_openai.wire.names import alias_of
 
 __all__ = ("TurnShape",)
 
+_MAX_NAMES = 4096
 _MEDIA = ("images", "audio", "files", "image_urls", "audio_urls", "file_urls")
 
 
@@ -34,6 +36,16 @@ class TurnShape:
     files: bool
     image_urls: bool
     dropped: frozenset[str]
+    _wire_names: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def wire_name(self, name: str) -> str:
+        """The tool's name as the vendor takes it, worked out once."""
+        found = self._wire_names.get(name)
+        if found is None:
+            found = alias_of(name, self.name_pattern)
+            if len(self._wire_names) < _MAX_NAMES:
+                self._wire_names[name] = found
+        return found
 
     @classmethod
     def of(cls, endpoint: Endpoint, *, with_tools: bool, thinking: bool) -> TurnShape:

@@ -149,7 +149,7 @@ class StreamDecoder:
                 reply.texts.append(content)
                 events.append(TextDelta(content))
             return
-        thought = reply.reasoning.add(delta)
+        thought = reply.add_reasoning(delta)
         if thought:
             events.append(ThinkingDelta(thought))
         if isinstance(content, str):

@@ -27,7 +27,7 @@ from agentforge.model import (
 )
 from agentforge_openai.wire.json_text import dump_bytes, dump_text, utf8
 from agentforge_openai.wire.media import user_content, wire_part
-from agentforge_openai.wire.names import alias_of, call_id_of
+from agentforge_openai.wire.names import call_id_of
 from agentforge_openai.wire.shape import TurnShape
 
 __all__ = ("INVALID_ARGUMENTS", "encode_result_media", "encode_turn")
@@ -111,7 +111,7 @@ def _call(call: ToolExecutionRequest, shape: TurnShape) -> dict[str, Any]:
     wire: dict[str, Any] = {
         "id": call_id_of(call.id, shape.call_id_pattern),
         "type": "function",
-        "function": {"name": alias_of(call.name, shape.name_pattern), "arguments": _arguments(call)},
+        "function": {"name": shape.wire_name(call.name), "arguments": _arguments(call)},
     }
     state = call.provider_state
     if shape.replay_extras and state is not None and state.provider == shape.provider:

@@ -8,8 +8,6 @@ from agentforge.model import TokenUsage
 
 __all__ = ("decode_usage",)
 
-_NOTHING: Mapping[str, object] = {}
-
 
 def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = False) -> TokenUsage:
     """The counts as reported; the total is never computed. With ``reasoning_only_in_total`` tokens that only the total
@@ -18,17 +16,23 @@ def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = F
     >>> decode_usage({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}).output_tokens
     2
     """
-    prompt, completion, total = (
-        _count(raw, "prompt_tokens"),
-        _count(raw, "completion_tokens"),
-        _count(raw, "total_tokens"),
-    )
-    in_detail, out_detail = _part(raw, "prompt_tokens_details"), _part(raw, "completion_tokens_details")
-    cached = _first(
-        _count(in_detail, "cached_tokens"), _count(raw, "prompt_cache_hit_tokens"), _count(raw, "cached_tokens")
-    )
-    written = _first(_count(in_detail, "cache_creation_input_tokens"), _count(in_detail, "cache_write_tokens"))
-    reasoning = _count(out_detail, "reasoning_tokens")
+    get = raw.get
+    prompt, completion, total = get("prompt_tokens"), get("completion_tokens"), get("total_tokens")
+    in_detail, out_detail = get("prompt_tokens_details"), get("completion_tokens_details")
+    cached = in_detail.get("cached_tokens") if type(in_detail) is dict else None
+    written = reasoning = None
+    if type(in_detail) is dict:
+        written = in_detail.get("cache_creation_input_tokens")
+        if written is None:
+            written = in_detail.get("cache_write_tokens")
+    if cached is None:
+        cached = get("prompt_cache_hit_tokens")
+    if cached is None:
+        cached = get("cached_tokens")
+    if type(out_detail) is dict:
+        reasoning = out_detail.get("reasoning_tokens")
+    prompt, completion, total = _count(prompt), _count(completion), _count(total)
+    cached, written, reasoning = _count(cached), _count(written), _count(reasoning)
     if (
         reasoning_only_in_total
         and not reasoning
@@ -42,22 +46,9 @@ def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = F
     return TokenUsage(prompt, completion, total, cached, written, reasoning, raw)
 
 
-def _count(raw: Mapping[str, object], name: str) -> int | None:
-    value = raw.get(name)
+def _count(value: object) -> int | None:
     if type(value) is int or value is None:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _part(raw: Mapping[str, object], name: str) -> Mapping[str, object]:
-    value = raw.get(name)
-    return value if isinstance(value, dict) else _NOTHING
-
-
-def _first(*values: int | None) -> int | None:
-    for value in values:
-        if value is not None:
-            return value
     return None
