@@ -161,6 +161,13 @@ def _check_size(text: str, limits: ArgumentLimits) -> None:
 
 def _check_shape(text: str, value: dict[str, Any], limits: ArgumentLimits) -> None:
     # Counting characters bounds depth and members from above, so the walk is for suspects only.
+    if len(text) > limits.max_depth or len(text) > limits.max_members:
+        _check_nesting(text, value, limits)
+    if "\\u" in text or not text.isascii():
+        _check_surrogates(value)
+
+
+def _check_nesting(text: str, value: dict[str, Any], limits: ArgumentLimits) -> None:
     brackets = text.count("{") + text.count("[")
     commas = text.count(",")
     if brackets > limits.max_depth or commas + brackets > limits.max_members:
@@ -180,8 +187,6 @@ def _check_shape(text: str, value: dict[str, Any], limits: ArgumentLimits) -> No
                 for inner in (item.values() if isinstance(item, dict) else item)
                 if isinstance(inner, (dict, list))
             ]
-    if "\\u" in text or not text.isascii():
-        _check_surrogates(value)
 
 
 def _check_surrogates(value: dict[str, Any]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from agentforge.model.events import Notice
 from agentforge.model.messages import AiMessage
@@ -28,8 +29,8 @@ class FinishReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """A whole reply. ``raw_finish_reason`` is the provider's own word, ``raw`` the provider's body as it came
-    (plain calls only), ``notices`` say what was mapped or dropped on the way."""
+    """A whole reply. ``raw_finish_reason`` is the provider's own word, ``raw_body`` the provider's body as it came
+    (plain calls only; kept as bytes, as few ever look), ``notices`` say what was mapped or dropped on the way."""
 
     ai_message: AiMessage
     finish_reason: FinishReason = FinishReason.STOP
@@ -38,4 +39,9 @@ class ChatResponse:
     model_name: str | None = None
     raw_finish_reason: str | None = None
     notices: tuple[Notice, ...] = ()
-    raw: Mapping[str, object] | None = field(default=None, compare=False, repr=False)
+    raw_body: bytes | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def raw(self) -> Any:
+        """The provider's body, parsed anew at each call; ``None`` for a streamed reply."""
+        return None if self.raw_body is None else json.loads(self.raw_body)

@@ -75,7 +75,6 @@ class Run:
     __slots__ = (
         "attributes",
         "cancellation",
-        "context",
         "deadline",
         "id",
         "intermediate_responses",
@@ -119,7 +118,11 @@ class Run:
         self.messages: History = History()
         self.tool_executions: list[ToolExecution] = []
         self.intermediate_responses: list[ChatResponse] = []
-        self.context = ToolContext(self)
+
+    @property
+    def context(self) -> ToolContext:
+        """The tools' view of this run; made when asked for, so that a run holds no circle and goes when it is over."""
+        return ToolContext(self)
 
     def remaining(self) -> float | None:
         """Seconds until the deadline (never below 0); ``None`` without one."""

@@ -51,8 +51,9 @@ class RunScope:
     ) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._undo is not None:
-            self._undo()
+        undo, self._undo = self._undo, None  # it refers back to this scope: no circle may outlive the run
+        if undo is not None:
+            undo()
         task, cause = self._task, self._cause
         self._task = None
         if task is None or cause is None:

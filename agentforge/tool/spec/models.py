@@ -29,14 +29,16 @@ _SURPLUS = ("extra_forbidden", "unexpected_keyword_argument")
 class ModelType:
     """One parameter's type adapter; ``convert`` takes a parsed JSON value and raises `Mismatch`."""
 
-    __slots__ = ("_checker", "_error", "_open", "_reshaper", "_strict", "_tool", "adapter", "schema")
+    __slots__ = ("_checker", "_error", "_open", "_reshaper", "_strict", "_to_json", "_tool", "adapter", "schema")
 
     def __init__(self, hint: Any, *, strict: bool, tool: str, parameter: str) -> None:
         with _refused(hint, tool, parameter):
             from pydantic import TypeAdapter, ValidationError
+            from pydantic_core import to_json
 
             self.adapter: Any = TypeAdapter(_modern(hint))
         self._error: type[Any] = ValidationError
+        self._to_json = to_json
         self._strict = strict
         self._tool = tool
         self._open = False
@@ -56,7 +58,7 @@ class ModelType:
         extra = None if self._open else "forbid"
         for attempt in range(_PASSES):
             try:
-                made = self.adapter.validate_json(json.dumps(value), strict=True, extra=extra)
+                made = self.adapter.validate_json(self._to_json(value), strict=True, extra=extra)
             except self._error as error:
                 if attempt == 0 and (reshaped := self._reshaper.reshape(value)) is not value:
                     value = reshaped

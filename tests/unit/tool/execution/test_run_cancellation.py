@@ -305,3 +305,18 @@ async def test_events_carry_the_runs_id_and_its_parents() -> None:
     async with ToolService(look).stream(ScriptedChatModel([call("look"), "x"]), None, "q", context=run) as events:
         async for event in events:
             assert (event.run_id, event.parent_run_id) == (run.id, parent.id)
+
+
+async def test_a_finished_run_leaves_nothing_for_the_garbage_collector() -> None:
+    """A run's history and results go with the last reference to them, not at some later collection."""
+    service = ToolService(look)
+    await service.chat(ScriptedChatModel([call("look"), "x"]), None, "q")
+    gc.collect()
+    before = {id(found) for found in gc.get_objects() if isinstance(found, Run)}
+    gc.disable()
+    try:
+        await service.chat(ScriptedChatModel([call("look"), "x"]), None, "q")
+        left = [found for found in gc.get_objects() if isinstance(found, Run) and id(found) not in before]
+    finally:
+        gc.enable()
+    assert left == []

@@ -148,7 +148,7 @@ class Reply:
             return TokenUsage()
         return decode_usage(self.usage, reasoning_only_in_total=answering.reasoning_only_in_total)
 
-    def response(self, answering: Answering, raw: Mapping[str, object] | None = None) -> ChatResponse:
+    def response(self, answering: Answering, raw_body: bytes | None = None) -> ChatResponse:
         """The finished reply."""
         calls = self._requests(answering)
         refusal = "".join(self.refusal)
@@ -174,7 +174,7 @@ class Reply:
             model_name=self.model,
             raw_finish_reason=self.finish_word,
             notices=answering.notices + ((notice,) if notice is not None else ()),
-            raw=raw,
+            raw_body=raw_body,
         )
 
     def _requests(self, answering: Answering) -> list[ToolExecutionRequest]:

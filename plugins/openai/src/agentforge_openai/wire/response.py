@@ -54,7 +54,7 @@ def decode_response(
     _content(message, reply)
     _calls(message, reply, answering)
     reply.add_extras(message)
-    return reply.response(answering, raw=body)
+    return reply.response(answering, raw_body=content)
 
 
 def _object(content: bytes, headers: Mapping[str, str], secrets: Secrets | None) -> dict[str, Any]:
