@@ -89,7 +89,8 @@ class ToolDriver:
 
     def _chain(self, tool: BoundTool) -> CallNext:
         settings = self.settings
-        return chained((settings.time_limit, *settings.interceptors), self._call)
+        innermost = _call_async if inspect.iscoroutinefunction(tool.invoke) else self._call
+        return chained((settings.time_limit, *settings.interceptors), innermost)
 
     async def _call(self, call: PlannedCall, run: Run) -> ToolExecutionResult:
         tool = call.tool
@@ -107,6 +108,13 @@ class ToolDriver:
             call.began = True
             made = tool.invoke(call.request, call.bound, run)
         return await made if inspect.isawaitable(made) else made  # type: ignore[no-any-return]
+
+
+def _call_async(call: PlannedCall, run: Run) -> Awaitable[ToolExecutionResult]:
+    """The innermost of a chain whose tool is async and known to be: no layer of its own."""
+    tool: Any = call.tool
+    call.began = True
+    return tool.invoke(call.request, call.bound, run)  # type: ignore[no-any-return]
 
 
 class _Turn:

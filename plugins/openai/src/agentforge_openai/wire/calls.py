@@ -28,6 +28,14 @@ class CallCollector:
     def add(self, item: Mapping[str, object]) -> tuple[int, str]:
         """Take one piece; the position of its call and the argument text that is new in it."""
         function = item.get("function")
+        if len(item) == 2 and type(function) is dict and len(function) == 1:
+            # Nearly every piece: more text for a call that is known by its index.
+            more, index = function.get("arguments"), item.get("index")
+            if type(more) is str and type(index) is int and (at := self._by_index.get(index)) is not None:
+                self._last = at
+                if more:
+                    self.calls[at].pieces.append(more)
+                return at, more
         given: Mapping[str, object] = function if isinstance(function, dict) else {}
         custom = item.get("custom")
         if isinstance(custom, dict) and not given.get("name") and (custom.get("name") or custom.get("input")):

@@ -25,6 +25,7 @@ from agentforge_openai.wire.reply import Answering, Reply
 __all__ = ("StreamDecoder",)
 
 _NO_HEADERS: Mapping[str, str] = {}
+_load = json.JSONDecoder().decode
 
 
 class StreamDecoder:
@@ -98,13 +99,16 @@ class StreamDecoder:
 
     def _take(self, data: bytes, events: list[ChatEvent]) -> None:
         self._number += 1
-        if self._ended or not data or data.isspace():
+        if self._ended:
             return
-        if data.strip() == b"[DONE]":
-            self._ended = True
-            return
+        if data[:1] != b"{":
+            if not data or data.isspace():
+                return
+            if data.strip() == b"[DONE]":
+                self._ended = True
+                return
         try:
-            chunk = json.loads(data)
+            chunk = _load(data.decode())
         except (ValueError, RecursionError):
             chunk = None
         if not isinstance(chunk, dict):
@@ -149,6 +153,10 @@ class StreamDecoder:
                 reply.texts.append(content)
                 events.append(TextDelta(content))
             return
+        items = delta.get("tool_calls")
+        if len(delta) == 1 and type(items) is list:
+            self._items(items, events)
+            return
         thought = reply.add_reasoning(delta)
         if thought:
             events.append(ThinkingDelta(thought))
@@ -166,21 +174,25 @@ class StreamDecoder:
         if isinstance(refusal, str) and refusal:
             reply.refusal.append(refusal)
             events.append(TextDelta(refusal))
-        items = delta.get("tool_calls")
         if isinstance(items, list):
-            for item in items:
-                if isinstance(item, dict):
-                    self._call(item, events)
+            self._items(items, events)
         old = delta.get("function_call")
         if isinstance(old, dict) and not items and (old.get("name") or old.get("arguments")):
             self._call({"index": 0, "function": old}, events)
         reply.add_extras(delta)
 
+    def _items(self, items: list[Any], events: list[ChatEvent]) -> None:
+        for item in items:
+            if isinstance(item, dict):
+                self._call(item, events)
+
     def _call(self, item: dict[str, Any], events: list[ChatEvent]) -> None:
         position, text = self._calls.add(item)
         call = self._reply.calls[position]
         name = call.name.strip()
-        events.append(ToolCallDelta(position, call.id or None, self._answering.aliases.get(name, name) or None, text))
+        if self._answering.aliases:
+            name = self._answering.aliases.get(name, name)
+        events.append(ToolCallDelta(position, call.id or None, name or None, text))
 
 
 def _is_complete(text: str | bytes) -> bool:
