@@ -26,6 +26,7 @@ from agentforge.model.history import History, mend_history
 from agentforge.model.messages import (
     AiMessage,
     ChatMessage,
+    Message,
     SystemMessage,
     ToolExecutionResultMessage,
     UserMessage,
@@ -39,6 +40,14 @@ from agentforge.model.request import (
     ToolChoice,
 )
 from agentforge.model.response import ChatResponse, FinishReason
+from agentforge.model.serialization import (
+    message_from_json,
+    message_to_json,
+    messages_from_json,
+    messages_to_json,
+    response_from_json,
+    response_to_json,
+)
 from agentforge.model.specification import ToolParameters, ToolParametersBuilder, ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest, new_call_id
 from agentforge.model.usage import TokenUsage
@@ -60,6 +69,7 @@ __all__ = (
     "FinishReason",
     "History",
     "ImageContent",
+    "Message",
     "ModelProfile",
     "Notice",
     "ProviderState",
@@ -84,6 +94,12 @@ __all__ = (
     "UsageEvent",
     "UserMessage",
     "mend_history",
+    "message_from_json",
+    "message_to_json",
+    "messages_from_json",
+    "messages_to_json",
     "new_call_id",
     "parse_arguments",
+    "response_from_json",
+    "response_to_json",
 )

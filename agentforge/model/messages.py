@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
 from agentforge.model.content import Content, ProviderState, TextContent, ThinkingContent
 from agentforge.model.tool_call import ToolExecutionRequest
@@ -15,6 +15,7 @@ from agentforge.model.tool_call import ToolExecutionRequest
 __all__ = (
     "AiMessage",
     "ChatMessage",
+    "Message",
     "SystemMessage",
     "ToolExecutionResultMessage",
     "UserMessage",
@@ -36,8 +37,36 @@ def _text(contents: Iterable[object]) -> str | None:
     return "".join(texts) if texts else None
 
 
+class Message:
+    """What all messages can: be written as JSON and read back equal (see `agentforge.model.serialization`)."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object with the version of its form.
+
+        >>> UserMessage.from_json(UserMessage("Hello").to_json()) == UserMessage("Hello")
+        True
+        """
+        from agentforge.model.serialization import message_to_json
+
+        return message_to_json(self)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_json` wrote; ``Message.from_json`` takes any kind. Raises `RunStateError` for what cannot be
+        read or is of another kind."""
+        from agentforge.errors import RunStateError
+        from agentforge.model.serialization import message_from_json
+
+        message = message_from_json(data)
+        if not isinstance(message, cls):
+            raise RunStateError(f"a {cls.__name__} was expected, a {type(message).__name__} came")
+        return message
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class SystemMessage:
+class SystemMessage(Message):
     """Instructions. Takes a text or content parts."""
 
     contents: tuple[Content, ...]
@@ -52,7 +81,7 @@ class SystemMessage:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class UserMessage:
+class UserMessage(Message):
     """What the user said. Takes a text or content parts; ``name`` tells users of one conversation apart.
 
     >>> UserMessage("Hello").text
@@ -73,7 +102,7 @@ class UserMessage:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class AiMessage:
+class AiMessage(Message):
     """A model's turn: ``contents`` holds text, thinking and calls in the order in which they came.
 
     Takes a text or the ordered parts; ``tool_execution_requests`` given apart are put at the end.
@@ -125,7 +154,7 @@ class AiMessage:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ToolExecutionResultMessage:
+class ToolExecutionResultMessage(Message):
     """The answer to one call. ``attributes`` are for the application and never sent."""
 
     id: str

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 import pytest
 
-from agentforge.errors import ToolArgumentsError
+from agentforge.errors import RunStateError, ToolArgumentsError
 from agentforge.model.content import (
     AudioContent,
     FileContent,
@@ -18,6 +19,7 @@ from agentforge.model.content import (
 )
 from agentforge.model.messages import (
     AiMessage,
+    Message,
     SystemMessage,
     ToolExecutionResultMessage,
     UserMessage,
@@ -159,3 +161,23 @@ def test_the_providers_own_usage_is_kept_but_neither_compared_nor_added() -> Non
     assert usage == TokenUsage(1)
     assert usage.raw == {"prompt_tokens": 1}
     assert (usage + TokenUsage()).raw is None
+
+
+MESSAGES = [
+    SystemMessage("be brief"),
+    UserMessage("hello", name="ann"),
+    AiMessage("hi", tool_execution_requests=[ToolExecutionRequest("c1", "now", "{}")]),
+    ToolExecutionResultMessage("c1", "now", "10:00", is_error=True, attributes={"n": 1}),
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_every_message_is_written_as_json_and_read_back_equal(message: Any) -> None:
+    data = json.loads(json.dumps(message.to_json()))
+    assert type(message).from_json(data) == message
+    assert Message.from_json(data) == message
+
+
+def test_a_message_of_another_kind_is_refused() -> None:
+    with pytest.raises(RunStateError, match="a SystemMessage was expected, a UserMessage came"):
+        SystemMessage.from_json(UserMessage("hello").to_json())
