@@ -45,6 +45,8 @@ from agentforge.tool.execution import (
     ToolStarted,
 )
 
+__version__ = "0.1.0"
+
 __all__ = (
     "AgentForgeError",
     "AiMessage",

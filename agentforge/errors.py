@@ -30,7 +30,8 @@ AgentForgeError
     ├── ToolRoundTripLimitError (RuntimeError)  AF501
     ├── RunTimeoutError (TimeoutError)     AF502
     ├── RunCancelledError                  AF503
-    └── RunStateError (ValueError)         AF504   a saved state that cannot be taken up
+    ├── RunStateError (ValueError)         AF504   a saved state that cannot be taken up
+    └── RunArgumentError (TypeError)       AF505   an argument of a run that is not what it must be
 ```
 
 Codes never change their meaning. ``message`` says what was wrong and where; ``next_step`` says what
@@ -41,6 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = (
     "AgentForgeError",
@@ -59,6 +61,7 @@ __all__ = (
     "PermissionDeniedError",
     "ProtocolError",
     "RateLimitError",
+    "RunArgumentError",
     "RunCancelledError",
     "RunError",
     "RunStateError",
@@ -86,6 +89,8 @@ class AgentForgeError(Exception):
     """
 
     code = "AF000"
+    #: Where the error ended a run: a `PartialRun`, with a valid history and all executions so far; else ``None``.
+    partial: Any = None
 
     def __init__(self, message: str, *, location: str | None = None, next_step: str | None = None) -> None:
         super().__init__(message)
@@ -137,6 +142,11 @@ class ModelError(AgentForgeError):
         self.details = details or {}
         #: How many times the request was sent, the retries included.
         self.attempts = 1
+
+    def __str__(self) -> str:
+        first, *rest = super().__str__().split("\n", 1)
+        tried = f" (tried {self.attempts} times)" if self.attempts > 1 else ""
+        return "\n".join((first + tried, *rest))
 
 
 class AuthenticationError(ModelError):
@@ -333,7 +343,6 @@ class RunError(AgentForgeError):
     """
 
     code = "AF500"
-    partial: object | None = None
 
 
 class ToolRoundTripLimitError(RunError, RuntimeError):
@@ -358,3 +367,9 @@ class RunStateError(RunError, ValueError):
     """A saved state or message that cannot be read: another version, or not ours."""
 
     code = "AF504"
+
+
+class RunArgumentError(RunError, TypeError):
+    """What was given to a run is not what it must be: a dict where a message is due, a model's name for a model."""
+
+    code = "AF505"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol, runtime_checkable
 
 from agentforge.model.events import ChatEvent
@@ -26,7 +26,7 @@ class ChatModel(Protocol):
         """The whole reply. Raises `ModelError`."""
         ...
 
-    def stream(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
+    def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
         """The reply as events, `ResponseDone` last. A stream that ends early or carries an error raises `ModelError`;
         closing the iterator closes the connection."""
         ...

@@ -27,9 +27,17 @@ _NO_ATTRIBUTES: Mapping[str, object] = {}
 def _parts(contents: str | Content | Iterable[Content]) -> tuple[Content, ...]:
     if isinstance(contents, str):
         return (TextContent(contents),)
+    if type(contents) is tuple and len(contents) == 1 and type(contents[0]) is TextContent:
+        return contents  # what nearly every tool result is
     if isinstance(contents, Content):
         return (contents,)
-    return tuple(contents)
+    if isinstance(contents, (Mapping, bytes)):
+        raise TypeError(f"a message is made of a text or content parts, not of {type(contents).__name__}")
+    parts = tuple(TextContent(part) if isinstance(part, str) else part for part in contents)
+    for part in parts:
+        if not isinstance(part, Content):
+            raise TypeError(f"{type(part).__name__} is no content part; use a text, TextContent, ImageContent, ...")
+    return parts
 
 
 def _text(contents: Iterable[object]) -> str | None:
@@ -131,6 +139,9 @@ class AiMessage(Message):
         else:
             parts = tuple(contents)
         parts += tuple(tool_execution_requests)
+        for part in parts:
+            if not isinstance(part, (Content, ToolExecutionRequest)):
+                raise TypeError(f"{type(part).__name__} is no part of a model's message")
         set_ = object.__setattr__
         set_(self, "contents", parts)
         set_(self, "provider_state", provider_state)

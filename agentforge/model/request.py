@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from agentforge.model.messages import ChatMessage, UserMessage
 from agentforge.model.specification import ToolSpecification
@@ -52,6 +52,10 @@ class ToolChoice:
         """``auto``, ``none`` and ``required`` by name; any other text is a tool's name."""
         if isinstance(value, ToolChoice):
             return value
+        if not isinstance(value, str):
+            raise TypeError(
+                f"tool_choice must be a ToolChoice, 'auto', 'none', 'required' or a tool's name, not {value!r}"
+            )
         if value in ("auto", "none", "required"):
             return {"auto": cls.AUTO, "none": cls.NONE, "required": cls.REQUIRED}[value]
         return cls.tool(value)
@@ -98,37 +102,57 @@ ResponseFormat.TEXT = ResponseFormat("text")
 ResponseFormat.JSON = ResponseFormat("json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ChatRequestParameters:
     """The settings of a request. ``None`` means: not set, the model's or endpoint's default holds.
 
-    ``tool_choice`` also takes ``"auto"``, ``"none"``, ``"required"`` or a tool's name. ``custom_parameters`` go into
-    the request body as they are, for what only one vendor knows. A model's own defaults are merged below these.
+    ``tool_choice`` also takes ``"auto"``, ``"none"``, ``"required"`` or a tool's name; ``stop`` one text.
+    ``custom_parameters`` go into the request body as they are, for what only one vendor knows. A model's own defaults
+    are merged below these. Raises ``TypeError`` for values of the wrong kind.
     """
 
-    model_name: str | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    max_output_tokens: int | None = None
-    stop: tuple[str, ...] | None = None
-    seed: int | None = None
-    tools: tuple[ToolSpecification, ...] = ()
-    tool_choice: ToolChoice | None = None
-    parallel_tool_calls: bool | None = None
-    response_format: ResponseFormat | None = None
-    reasoning_effort: ReasoningEffort | None = None
-    custom_parameters: Mapping[str, object] = field(default_factory=dict, hash=False)
+    model_name: str | None
+    temperature: float | None
+    top_p: float | None
+    max_output_tokens: int | None
+    stop: tuple[str, ...] | None
+    seed: int | None
+    tools: tuple[ToolSpecification, ...]
+    tool_choice: ToolChoice | None
+    parallel_tool_calls: bool | None
+    response_format: ResponseFormat | None
+    reasoning_effort: ReasoningEffort | None
+    custom_parameters: Mapping[str, object] = field(hash=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        model_name: str | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        max_output_tokens: int | None = None,
+        stop: str | Iterable[str] | None = None,
+        seed: int | None = None,
+        tools: Iterable[ToolSpecification] = (),
+        tool_choice: ToolChoice | str | None = None,
+        parallel_tool_calls: bool | None = None,
+        response_format: ResponseFormat | None = None,
+        reasoning_effort: ReasoningEffort | None = None,
+        custom_parameters: Mapping[str, object] = _NOTHING,
+    ) -> None:
         set_ = object.__setattr__
-        if type(self.tools) is not tuple:
-            set_(self, "tools", tuple(self.tools))
-        if isinstance(self.tool_choice, str):
-            set_(self, "tool_choice", ToolChoice.of(self.tool_choice))
-        if isinstance(self.stop, str):
-            set_(self, "stop", (self.stop,))
-        elif self.stop is not None and type(self.stop) is not tuple:
-            set_(self, "stop", tuple(self.stop))
+        set_(self, "model_name", _is("model_name", model_name, str))
+        set_(self, "temperature", _is("temperature", temperature, (int, float)))
+        set_(self, "top_p", _is("top_p", top_p, (int, float)))
+        set_(self, "max_output_tokens", _is("max_output_tokens", max_output_tokens, int))
+        set_(self, "stop", (stop,) if isinstance(stop, str) else None if stop is None else tuple(stop))
+        set_(self, "seed", _is("seed", seed, int))
+        set_(self, "tools", tools if type(tools) is tuple else tuple(tools))
+        set_(self, "tool_choice", None if tool_choice is None else ToolChoice.of(tool_choice))
+        set_(self, "parallel_tool_calls", _is("parallel_tool_calls", parallel_tool_calls, bool))
+        set_(self, "response_format", _is("response_format", response_format, ResponseFormat))
+        set_(self, "reasoning_effort", _is("reasoning_effort", reasoning_effort, str))
+        set_(self, "custom_parameters", _is("custom_parameters", custom_parameters, Mapping))
 
     @staticmethod
     def merge(defaults: ChatRequestParameters | None, overrides: ChatRequestParameters | None) -> ChatRequestParameters:
@@ -148,6 +172,13 @@ class ChatRequestParameters:
     def with_(self, **changes: object) -> ChatRequestParameters:
         """A copy with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def _is(name: str, value: object, kind: type | tuple[type, ...]) -> Any:
+    if value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool))):
+        return value
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    raise TypeError(f"{name} must be {' or '.join(each.__name__ for each in kinds)}, not {type(value).__name__}")
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 __all__ = ("ToolParameters", "ToolParametersBuilder", "ToolSpecification")
 
 _EMPTY: Mapping[str, object] = {}
+_JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +69,8 @@ class ToolParametersBuilder:
         required: bool = False,
     ) -> ToolParametersBuilder:
         """Add a property by its JSON type name, or by a whole schema."""
+        if isinstance(type, str) and type not in _JSON_TYPES:
+            raise ValueError(f"{type!r} is no JSON type; use one of {', '.join(_JSON_TYPES)}, or a whole schema")
         schema: dict[str, object] = {"type": type} if isinstance(type, str) else dict(type)
         if description:
             schema["description"] = description
@@ -105,6 +108,14 @@ class ToolSpecification:
     parameters: ToolParameters = field(default_factory=ToolParameters.empty)
     strict: bool | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError("a tool's name must be a text that is not empty")
+        if isinstance(self.parameters, Mapping):
+            object.__setattr__(self, "parameters", ToolParameters(self.parameters))
+        elif not isinstance(self.parameters, ToolParameters):
+            raise TypeError(f"the parameters of tool {self.name!r} must be ToolParameters or a JSON Schema mapping")
 
     def __hash__(self) -> int:
         return hash(self.name)

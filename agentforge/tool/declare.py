@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal, TypeVar, overload
 
-__all__ = ("MISSING", "MemoryId", "P", "ReturnBehavior", "ToolDeclaration", "declaration_of", "tool")
+from agentforge.errors import ToolDeclarationError
+
+__all__ = ("MISSING", "MemoryId", "P", "ReturnBehavior", "ToolDeclaration", "check_timeout", "declaration_of", "tool")
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _ATTRIBUTE = "__agentforge_tool__"
@@ -124,6 +126,7 @@ def tool(
     """
     if len(description) == 1 and not isinstance(description[0], str):
         return _mark(description[0], ToolDeclaration())
+    _check(description, name, return_behavior, effect, timeout)
     declaration = ToolDeclaration(
         description="\n".join(description) or None,
         name=name or None,
@@ -138,10 +141,36 @@ def tool(
     return lambda function: _mark(function, declaration)
 
 
+def _check(description: Any, name: Any, return_behavior: Any, effect: Any, timeout: Any) -> None:
+    """A slip here would switch a protection off without a word, so it is refused where it stands."""
+    what = f"@tool(name={name!r})" if name else "@tool"
+    if not all(isinstance(text, str) for text in description):
+        raise ToolDeclarationError(f"{what}: descriptions must be texts")
+    if name is not None and not isinstance(name, str):
+        raise ToolDeclarationError(f"{what}: name must be a text")
+    if not isinstance(return_behavior, ReturnBehavior):
+        raise ToolDeclarationError(
+            f"{what}: return_behavior must be a ReturnBehavior, not {return_behavior!r}",
+            next_step="Write return_behavior=ReturnBehavior.IMMEDIATE, for example.",
+        )
+    if effect not in (None, "read", "write"):
+        raise ToolDeclarationError(f"{what}: effect must be 'read' or 'write', not {effect!r}")
+    check_timeout(timeout, what)
+
+
+def check_timeout(timeout: Any, what: str) -> None:
+    """Raise `ToolDeclarationError` unless ``timeout`` is ``None`` or a number of seconds above 0."""
+    if timeout is None or (isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0):
+        return
+    raise ToolDeclarationError(
+        f"{what}: timeout must be seconds above 0, not {timeout!r}", next_step="Leave it out for the service's own."
+    )
+
+
 def _mark(function: Any, declaration: ToolDeclaration) -> Any:
     target = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
     if not callable(target):
-        raise TypeError(f"@tool needs a function or method, not {type(function).__name__}")
+        raise ToolDeclarationError(f"@tool needs a function or method, not {type(function).__name__}")
     setattr(target, _ATTRIBUTE, declaration)
     return function
 

@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from agentforge.errors import ToolDeclarationError
 from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
-from agentforge.tool.declare import ReturnBehavior
+from agentforge.tool.declare import ReturnBehavior, check_timeout
 
 if TYPE_CHECKING:
     from agentforge.tool.execution.result import ToolExecutionResult
@@ -23,13 +24,9 @@ __all__ = ("ArgumentBinder", "BoundTool", "Effect", "ToolExecutor", "ToolSource"
 
 Effect: TypeAlias = Literal["read", "write"]
 
-_Made: TypeAlias = "str | ToolExecutionResult | Awaitable[str | ToolExecutionResult]"
-
-ToolExecutor: TypeAlias = (
-    Callable[[ToolExecutionRequest], _Made] | Callable[[ToolExecutionRequest, "ToolContext"], _Made]
-)
+ToolExecutor: TypeAlias = Callable[[ToolExecutionRequest], Any] | Callable[[ToolExecutionRequest, "ToolContext"], Any]
 """The extension point (seed A 3.1.2): any callable ``(request)`` or ``(request, context)``, sync or async, that gives
-text or a `ToolExecutionResult`."""
+text, a `ToolExecutionResult`, or whatever else a tool may return."""
 
 
 class ArgumentBinder(Protocol):
@@ -62,6 +59,13 @@ class BoundTool:
     serial: str | None = None
     sequential: bool = False
     blocking: bool = False
+
+    def __post_init__(self) -> None:
+        check_timeout(self.timeout, f"tool {self.specification.name!r}")
+        if self.effect not in (None, "read", "write"):
+            raise ToolDeclarationError(
+                f"the effect of tool {self.specification.name!r} must be 'read' or 'write', not {self.effect!r}"
+            )
 
     @property
     def name(self) -> str:

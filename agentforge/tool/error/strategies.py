@@ -126,8 +126,12 @@ STRATEGIES: Mapping[str, Callable[[], ToolErrorHandler]] = {
 
 def strategy(value: str | ToolErrorHandler) -> ToolErrorHandler:
     """A handler by its name, or the handler itself. Raises `ConfigurationError` for an unknown name."""
-    if not isinstance(value, str):
+    if callable(value):
         return value
+    if not isinstance(value, str):
+        raise ConfigurationError(
+            f"an error strategy must be a name or a function of (error, context), not {type(value).__name__}"
+        )
     if value not in STRATEGIES:
         import difflib
 

@@ -164,9 +164,14 @@ def _method(target: Any, name: str) -> Any:
     for method in methods:
         if read_signature(method).tool == name:
             return method
+    known = [read_signature(method).tool for method in methods]
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=1)
     raise ToolDeclarationError(
-        f"{type(target).__name__} has no method {name!r} that is decorated with @tool",
-        next_step="Decorate it with @tool, or give the method itself.",
+        f"{type(target).__name__} has no method {name!r} that is decorated with @tool"
+        + (f"; did you mean {near[0]!r}?" if near else ""),
+        next_step=f"Its tools are {', '.join(known) or 'none'}; decorate the method with @tool to add it.",
     )
 
 

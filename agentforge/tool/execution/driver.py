@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from agentforge.errors import ToolChoiceError, ToolLimitedError, ToolRoundTripLimitError
+from agentforge.errors import ToolChoiceError, ToolDeclarationError, ToolLimitedError, ToolRoundTripLimitError
 from agentforge.model.events import Notice
 from agentforge.model.request import ChatRequest, ChatRequestParameters
 from agentforge.model.response import ChatResponse, FinishReason
@@ -78,11 +78,18 @@ class ToolDriver:
         self, run: Run, sources: Sequence[ToolSource | tuple[BoundTool, ...]], parameters: ChatRequestParameters | None
     ) -> ToolSet:
         """The tools of the next request; the same object as long as no source changed."""
-        groups = [source if type(source) is tuple else await source.tools(run) for source in sources]  # type: ignore[union-attr]
+        groups: list[Sequence[BoundTool]] = []
+        for source in sources:
+            found = source if isinstance(source, tuple) else await source.tools(run)
+            if not isinstance(found, Sequence):
+                raise ToolDeclarationError(
+                    f"the tool source {type(source).__name__} gave {type(found).__name__}, not a sequence of tools"
+                )
+            groups.append(found)
         unbound = parameters.tools if parameters is not None else ()
-        for found in self._toolsets:
-            if found.matches(groups, unbound):
-                return found
+        for known in self._toolsets:
+            if known.matches(groups, unbound):
+                return known
         made = ToolSet(groups, unbound, self._chain)
         self._toolsets = [made, *self._toolsets[: _FEW_TOOLSETS - 1]]
         return made

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING
 
+from agentforge.errors import RunStateError
 from agentforge.masking import Secrets
 from agentforge.model.history import History
 from agentforge.model.usage import TokenUsage
@@ -73,6 +74,7 @@ class Run:
     """
 
     __slots__ = (
+        "_begun",
         "attributes",
         "cancellation",
         "deadline",
@@ -112,6 +114,7 @@ class Run:
         self.cancellation = Cancellation()
         self.state: MutableMapping[str, object] = {}
         self.attributes: MutableMapping[str, object] = {}
+        self._begun = False
         self.secrets = Secrets()
         self.round = 0
         self.token_usage = TokenUsage()
@@ -127,6 +130,12 @@ class Run:
     def remaining(self) -> float | None:
         """Seconds until the deadline (never below 0); ``None`` without one."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def begin(self) -> None:
+        """Mark the run as begun. Raises `RunStateError` the second time: a run is one turn."""
+        if self._begun:
+            raise RunStateError("this Run was used already", next_step="Make a new Run for each turn; they are cheap.")
+        self._begun = True
 
     def limit(self, timeout: float) -> None:
         """End the run at the latest ``timeout`` seconds from now."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
-from agentforge.errors import DuplicateToolError, RunStateError, StreamTruncatedError, ToolDeclarationError
+from agentforge.errors import DuplicateToolError, RunArgumentError, StreamTruncatedError, ToolDeclarationError
 from agentforge.masking import Secrets
 from agentforge.model.arguments import ArgumentLimits
 from agentforge.model.chat_model import ChatModel
@@ -30,7 +30,7 @@ from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
 from agentforge.tool.execution.loop import ToolLoop
 from agentforge.tool.execution.run import Run
 from agentforge.tool.execution.scope import RunScope
-from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings
+from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings, check_count
 from agentforge.tool.execution.state import ToolLoopState
 from agentforge.tool.execution.stream import RunStream
 from agentforge.tool.execution.threads import ThreadCounts, ToolThreads
@@ -76,6 +76,8 @@ class ToolService:
         max_abandoned_threads: int = 64,
         secrets: Secrets | None = None,
     ) -> None:
+        check_count("max_threads", max_threads, 1)
+        check_count("max_abandoned_threads", max_abandoned_threads, 0)
         self.settings = ToolSettings(
             max_tool_calling_round_trips=max_tool_calling_round_trips,
             max_concurrent_tools=max_concurrent_tools,
@@ -191,6 +193,7 @@ class ToolService:
         Raises `ModelError`, `ToolError` by strategy, `ToolRoundTripLimitError`, `RunTimeoutError`,
         `RunCancelledError`; each carries ``partial``, a valid history with all executions so far.
         """
+        _check_model_and(parameters, model)
         run = _run(context, memory_id, timeout)
         history, notices = _history(messages)
         return await self._converse(model, parameters, self._state(history), run, None, notices)
@@ -206,6 +209,7 @@ class ToolService:
         timeout: float | None = None,
     ) -> ToolChatResult:
         """Take up a suspended or saved run: sources and gates are asked again, then its waiting calls run."""
+        _check_model_and(parameters, model)
         return await self._converse(model, parameters, state, _run(context, memory_id, timeout), None)
 
     def stream(
@@ -219,6 +223,7 @@ class ToolService:
         timeout: float | None = None,
     ) -> RunStream:
         """`chat` as events: ``async with service.stream(...) as events: async for event in events: ...``"""
+        _check_model_and(parameters, model)
         run = _run(context, memory_id, timeout)
         history, notices = _history(messages)
         state = self._state(history)
@@ -302,6 +307,7 @@ class ToolService:
         emit: Emit | None,
         notices: Sequence[Notice] = (),
     ) -> ToolChatResult:
+        run.begin()
         run.secrets = self._secrets_with(model, run)
         run.messages = state.messages
         loop = ToolLoop(state)
@@ -347,15 +353,15 @@ class ToolService:
             self._add(bound_tools_from(item))
 
     def _add(self, tools: Sequence[BoundTool]) -> None:
-        names = {tool.name for tool in self._tools}
+        names = {tool.name: tool.source_name for tool in self._tools}
         for tool in tools:
             if tool.name in names:
                 raise DuplicateToolError(
-                    f"a tool named {tool.name!r} is registered already",
+                    f"a tool named {tool.name!r} is registered already (source {names[tool.name]!r})",
                     tool=tool.name,
                     next_step="Give one of the two another name: @tool(name=...).",
                 )
-            names.add(tool.name)
+            names[tool.name] = tool.source_name
         self._tools = (*self._tools, *tools)
 
 
@@ -363,17 +369,42 @@ def _history(messages: Messages) -> tuple[History, Sequence[Notice]]:
     """A valid history of what the caller gave, and what had to be mended."""
     if isinstance(messages, str):
         return History((UserMessage(messages),)), ()
-    if isinstance(messages, ChatMessage):
-        messages = (messages,)
-    mended, notices = mend_history(tuple(messages))
+    given: tuple[Any, ...]
+    if isinstance(messages, (ChatMessage, Mapping)) or not isinstance(messages, Iterable):
+        given = (messages,)
+    else:
+        given = tuple(messages)
+    for message in given:
+        if not isinstance(message, ChatMessage):
+            raise RunArgumentError(
+                f"{type(message).__name__} is no message",
+                next_step="Give a text, or SystemMessage, UserMessage, AiMessage and ToolExecutionResultMessage.",
+            )
+    if not given:
+        raise RunArgumentError("there is no message to answer", next_step="Give a text or at least one message.")
+    mended, notices = mend_history(given)
     return History(mended), notices
 
 
+def _check_model_and(parameters: object, model: object) -> None:
+    if not callable(getattr(model, "chat", None)) or isinstance(model, type):
+        raise RunArgumentError(
+            f"{type(model).__name__} is no chat model", next_step="Give a model object as the first argument."
+        )
+    if parameters is not None and not isinstance(parameters, ChatRequestParameters):
+        raise RunArgumentError(
+            f"the parameters are {type(parameters).__name__}, not ChatRequestParameters",
+            next_step="The arguments are chat(model, parameters, messages); parameters may be None.",
+        )
+
+
 def _run(context: Run | Mapping[str, object] | None, memory_id: object, timeout: float | None) -> Run:
+    if timeout is not None and (not isinstance(timeout, (int, float)) or not timeout > 0):
+        raise RunArgumentError(f"timeout must be above 0 seconds, not {timeout!r}", next_step="Use None for no limit.")
+    if context is not None and not isinstance(context, (Run, Mapping)):
+        raise RunArgumentError(f"context must be a mapping or a Run, not {type(context).__name__}")
     if not isinstance(context, Run):
         return Run(memory_id=memory_id, user_data=context, timeout=timeout)
-    if context.round or context.tool_executions:
-        raise RunStateError("this Run was used already; make a new one for each turn")
     if memory_id is not None:
         context.memory_id = memory_id
     if timeout is not None:

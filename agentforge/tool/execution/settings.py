@@ -13,7 +13,7 @@ from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
 from agentforge.tool.execution.interceptors import SizeCap, TimeLimit
 from agentforge.tool.execution.threads import ToolThreads
 
-__all__ = ("ErrorHandlers", "ToolSettings")
+__all__ = ("ErrorHandlers", "ToolSettings", "check_count")
 
 
 @dataclass(slots=True)
@@ -51,16 +51,19 @@ class ToolSettings:
     size_cap: SizeCap = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in ("max_concurrent_tools", "max_result_bytes"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.max_tool_calling_round_trips < 0:
+        check_count("max_concurrent_tools", self.max_concurrent_tools, 1)
+        check_count("max_result_bytes", self.max_result_bytes, 1)
+        check_count("max_tool_calling_round_trips", self.max_tool_calling_round_trips, 0)
+        timeout = self.tool_timeout
+        if timeout is not None and (not isinstance(timeout, (int, float)) or not timeout > 0):
             raise ConfigurationError(
-                f"max_tool_calling_round_trips must not be negative, it is {self.max_tool_calling_round_trips}"
-            )
-        if self.tool_timeout is not None and self.tool_timeout <= 0:
-            raise ConfigurationError(
-                f"tool_timeout must be above 0 seconds, not {self.tool_timeout}", next_step="Use None for no limit."
+                f"tool_timeout must be above 0 seconds, not {timeout!r}", next_step="Use None for no limit."
             )
         self.time_limit = TimeLimit(self.tool_timeout)
         self.size_cap = SizeCap(self.max_result_bytes)
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Raise `ConfigurationError` unless ``value`` is a whole number of at least ``least``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigurationError(f"{name} must be a whole number of at least {least}, not {value!r}")

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
+from agentforge.errors import RunError
 from agentforge.model.events import Event
 from agentforge.tool.execution.batch import Emit
 from agentforge.tool.execution.chat_result import ToolChatResult
@@ -90,9 +91,9 @@ class RunStream:
 
     @property
     def result(self) -> ToolChatResult:
-        """The run's result. Raises ``RuntimeError`` while it is not over, and the run's error if it failed."""
+        """The run's result. Raises `RunError` while it is not over, and the run's own error if it failed."""
         if self._task is None or not self._task.done():
-            raise RuntimeError("the run is not over; read its events to the end first")
+            raise RunError("the run is not over and has no result yet", next_step="Read its events to the end first.")
         return self._task.result()
 
     async def __aenter__(self) -> Self:

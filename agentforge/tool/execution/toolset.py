@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agentforge.errors import DuplicateToolError
+from agentforge.errors import ConfigurationError, DuplicateToolError, ToolDeclarationError
 from agentforge.model.request import ChatRequestParameters, ToolChoice
 from agentforge.model.specification import ToolSpecification
 from agentforge.tool.execution.gate import CallNext
@@ -37,6 +37,11 @@ class ToolSet:
         specifications: list[ToolSpecification] = []
         for group in groups:
             for tool in group:
+                if not isinstance(tool, BoundTool):
+                    raise ToolDeclarationError(
+                        f"a tool source gave {type(tool).__name__} instead of a BoundTool",
+                        next_step="Make them with bound_tools_from(...) of agentforge.tool.execution.",
+                    )
                 self._claim(tool.name, f"tool source {tool.source_name!r}")
                 self.tools[tool.name] = tool
                 self.chains[tool.name] = compile_chain(tool)
@@ -72,6 +77,8 @@ class ToolSet:
             return cached[1]
         made = (user or ChatRequestParameters()).with_(tools=self.specifications)
         choice = made.tool_choice
+        if choice is not None:
+            self._check(choice)
         if choice is not None and choice.forces_a_call and not first_round:
             later = ToolChoice.allowed(choice.names) if choice.mode == "allowed" else ToolChoice.AUTO
             made = made.with_(tool_choice=later)
@@ -79,6 +86,16 @@ class ToolSet:
             self._parameters.pop(next(iter(self._parameters)))
         self._parameters[key] = user, made
         return made
+
+    def _check(self, choice: ToolChoice) -> None:
+        if choice.forces_a_call and not self.names:
+            raise ConfigurationError("tool_choice asks for a call and no tool is offered", next_step="Register a tool.")
+        for name in choice.names:
+            if name not in self.names:
+                raise ConfigurationError(
+                    f"tool_choice names the tool {name!r}, which is not offered",
+                    next_step=f"Offered are {', '.join(self.names) or 'none'}.",
+                )
 
     def _claim(self, name: str, origin: str) -> None:
         if name in self.tools:

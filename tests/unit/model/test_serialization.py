@@ -207,7 +207,7 @@ def test_what_json_cannot_hold_is_refused_with_its_key(attributes: Any, place: s
     ("store", "says"),
     [
         (lambda: messages_to_json(["a"]), "str is not a message"),  # type: ignore[list-item]
-        (lambda: message_to_json(UserMessage([3])), "int is not a content part"),  # type: ignore[list-item]
+        (lambda: content_to_json(3), "int is not a content part"),  # type: ignore[arg-type]
         (lambda: content_to_json(ToolExecutionRequest("a", "b")), "a call is not a content part"),  # type: ignore[arg-type]
         (lambda: provider_state_to_json(ProviderState("p", {"k": {1}})), "set cannot be stored"),
     ],

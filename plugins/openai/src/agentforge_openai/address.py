@@ -28,10 +28,18 @@ def base_url_of(row: VendorRow, base_url: str | None) -> str:
         raise ConfigurationError(
             f"vendor {row.name!r} has no address of its own", next_step=f"Give base_url{variable}."
         )
-    parts = urlsplit(base)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    origin = "base_url" if base_url else f"{row.base_url_variable} in the environment"
+    try:
+        parts = urlsplit(base)
+        parts.port  # noqa: B018  (reading it checks it)
+    except ValueError as error:
         raise ConfigurationError(
-            "base_url is not an http or https address", next_step="Give one such as https://host/v1."
+            f"{origin} cannot be read as an address: {error}", next_step="Give one such as https://host/v1."
+        ) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        shown = "" if "@" in base or "?" in base else f": {base!r}"
+        raise ConfigurationError(
+            f"{origin} is not an http or https address{shown}", next_step="Give one such as https://host/v1."
         )
     if parts.username or parts.password:
         raise ConfigurationError(

@@ -11,7 +11,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from agentforge.errors import ConfigurationError, ModelError
-from agentforge.http import HttpClient, HttpRequest, HttpStream, HttpTimeouts, HttpTransport, RetryPolicy
+from agentforge.http import (
+    HttpClient,
+    HttpRequest,
+    HttpStream,
+    HttpTimeouts,
+    HttpTransport,
+    RetryPolicy,
+    unexpected_answer,
+)
 from agentforge.masking import Secrets
 from agentforge.model import (
     ChatEvent,
@@ -91,6 +99,12 @@ class OpenAiChatModel:
     ) -> None:
         if not model:
             raise ConfigurationError("model is empty", next_step="Give the model's name, or the deployment's on Azure.")
+        if defaults is not None and not isinstance(defaults, ChatRequestParameters):
+            raise ConfigurationError(f"defaults must be ChatRequestParameters, not {type(defaults).__name__}")
+        if retry is not None and not isinstance(retry, RetryPolicy):
+            raise ConfigurationError(f"retry must be a RetryPolicy, not {type(retry).__name__}")
+        if not isinstance(max_retries, int) or max_retries < 0:
+            raise ConfigurationError(f"max_retries must be a whole number from 0, not {max_retries!r}")
         self._row = vendor_row(vendor if vendor is not None else "generic" if base_url else "openai")
         self._model = model
         self._base_url = base_url_of(self._row, base_url)
@@ -103,6 +117,8 @@ class OpenAiChatModel:
         )
         self._timeouts = _timeouts(timeouts)
         self._overrides: dict[str, object] = dict(profile_overrides or {})
+        if tool_mode not in (None, "native", "json_schema"):
+            raise ConfigurationError(f"tool_mode must be 'native' or 'json_schema', not {tool_mode!r}")
         if tool_mode is not None:
             self._overrides["tool_mode"] = tool_mode
         self._endpoints: dict[str, Endpoint] = {}
@@ -199,7 +215,13 @@ class OpenAiChatModel:
     async def _stream(self, request: ChatRequest, encoder: RequestEncoder) -> AsyncGenerator[ChatEvent, None]:
         sent, answering = self._prepare(request, encoder, stream=True)
         async with self._http.stream(sent) as answer:
-            if answer.headers.get("content-type", "").startswith("application/json"):
+            kind = answer.headers.get("content-type", "")
+            if "html" in kind:
+                page = b"".join([chunk async for chunk in answer.chunks])
+                raise unexpected_answer(
+                    answer.status, answer.headers, page, expected="an event stream", secrets=self.secrets
+                )
+            if kind.startswith("application/json"):
                 # A server that does not stream answers whole.
                 content = b"".join([chunk async for chunk in answer.chunks])
                 response = decode_response(content, answering, headers=answer.headers, secrets=self.secrets)
@@ -314,7 +336,7 @@ def _timeouts(given: HttpTimeouts | float | None) -> HttpTimeouts:
         return given
     if given is None:
         return HttpTimeouts()
-    if not given > 0:
+    if not isinstance(given, (int, float)) or not given > 0:
         raise ConfigurationError("timeouts must be above 0 seconds", next_step="Give seconds, or an HttpTimeouts.")
     return HttpTimeouts(connect=min(10.0, given), read=given, write=given, pool=given, total=given)
 
