@@ -3,6 +3,13 @@
 ```
 AgentForgeError
 ├── ConfigurationError                     AF100   a setting that cannot be honoured
+│   ├── ConfigurationFaults                AF1xx   a file's faults, all at once, each with its own code
+│   ├── PluginError                        AF201   a plugin that cannot be used
+│   ├── BeanTypeError                      AF202   a bean type that is declared wrongly
+│   ├── ComponentError                     AF203   a component that is not there or cannot be made
+│   ├── BeanCreationError                  AF204   a bean's factory or start raised
+│   ├── BeanNotFoundError (LookupError)    AF205   no bean of this name or type, or several
+│   └── ContextStateError (RuntimeError)   AF206   an application that has not started, or has ended
 ├── ModelError                             AF300   the model or its endpoint
 │   ├── AuthenticationError                AF301   the key was refused
 │   ├── PermissionDeniedError              AF302   the key may not do this
@@ -35,7 +42,8 @@ AgentForgeError
 ```
 
 Codes never change their meaning. ``message`` says what was wrong and where; ``next_step`` says what
-to do. Neither ever holds a secret: whoever raises masks first (see `agentforge.masking`).
+to do. Neither ever holds a secret: whoever raises masks first (see `agentforge.masking`). The classes below
+`ConfigurationError` are where they are raised: in `agentforge.config`, `agentforge.plugin` and `agentforge.container`.
 """
 
 from __future__ import annotations

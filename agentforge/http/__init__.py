@@ -5,8 +5,10 @@ Importing this package loads neither httpx nor aiohttp; the transport that is us
 
 from __future__ import annotations
 
+from agentforge.http.address import parse_base_url
 from agentforge.http.aiohttp_transport import AiohttpTransport
 from agentforge.http.client import ErrorParser, HttpClient
+from agentforge.http.display import is_secret_header
 from agentforge.http.error_body import ErrorBody, parse_error_body, parse_error_payload
 from agentforge.http.error_taxonomy import error_from_payload, error_from_response, request_id_of, unexpected_answer
 from agentforge.http.factory import TRANSPORTS, make_transport
@@ -34,7 +36,9 @@ __all__ = (
     "SseEvent",
     "error_from_payload",
     "error_from_response",
+    "is_secret_header",
     "make_transport",
+    "parse_base_url",
     "parse_error_body",
     "parse_error_payload",
     "parse_retry_after",

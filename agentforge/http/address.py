@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from agentforge.errors import ConfigurationError
 from agentforge.http.display import safe_url
 
-__all__ = ("Address", "Proxy", "parse_address", "parse_proxy")
+__all__ = ("Address", "Proxy", "parse_address", "parse_base_url", "parse_proxy")
 
 _PROXY_STEP = "Give a proxy as http://host:port, with user:password@ before the host where it asks for them."
 
@@ -42,7 +42,7 @@ def parse_proxy(text: str) -> Proxy:
     >>> parse_proxy("proxy.test:3128").url
     'http://proxy.test:3128'
     """
-    parts = _split(text if "://" in text else f"http://{text}", "proxy")
+    parts = _split(text if "://" in text else f"http://{text}", "the address of the proxy")
     if parts.scheme not in ("http", "https"):
         raise ConfigurationError(f"a proxy of the kind {parts.scheme!r} is not supported", next_step=_PROXY_STEP)
     if not parts.hostname:
@@ -54,12 +54,36 @@ def parse_proxy(text: str) -> Proxy:
     return Proxy(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", authorization)
 
 
+def parse_base_url(url: str, name: str = "base_url") -> str:
+    """The address that paths are put behind, without a slash at its end; ``name`` is the setting that holds it.
+
+    Raises `ConfigurationError` for anything but an absolute HTTP or HTTPS address without user information, query and
+    fragment: a path behind those would be no path, and they tend to hold keys, which are never shown.
+
+    >>> parse_base_url("https://model.test/v1/")
+    'https://model.test/v1'
+    """
+    parts = _split(url, name)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(
+            f"{name} is not an http or https address: {safe_url(url)!r}",
+            next_step="Give one such as https://host/v1.",
+        )
+    if parts.username is not None or "?" in url or "#" in url:
+        held = "credentials" if parts.username is not None else "a query" if "?" in url else "a fragment"
+        raise ConfigurationError(
+            f"{name} of host {parts.hostname!r} holds {held}",
+            next_step="Give the address alone, and credentials as the API key or as a header.",
+        )
+    return url.rstrip("/")
+
+
 def parse_address(url: str, *, proxy: Proxy | None, trust_env: bool) -> Address:
     """Check an address and find its proxy: the given one, else the environment's, which never leads to this machine.
 
     Raises `ConfigurationError` for anything but an absolute HTTP or HTTPS address without user information.
     """
-    parts = _split(url, "request")
+    parts = _split(url, "the address of the request")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError(
             f"{safe_url(url)!r} is not an absolute http or https address",
@@ -84,7 +108,7 @@ def _split(url: str, what: str) -> SplitResult:
     except ValueError:
         # The cause would show the address, and with it what may be a secret.
         raise ConfigurationError(
-            f"the address of the {what} is not valid", next_step="Check its host and port, and that it holds no blanks."
+            f"{what} is not valid", next_step="Check its host and port, and that it holds no blanks."
         ) from None
     return parts
 

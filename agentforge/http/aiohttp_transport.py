@@ -8,15 +8,16 @@ limit instead.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentforge.errors import ConfigurationError
 from agentforge.http.address import Proxy, parse_address, parse_proxy
-from agentforge.http.decoding import DEFAULT_MAX_BODY_BYTES, BodyDecoder, body_decoder
+from agentforge.http.aiohttp_connections import Connecting, noting_connector
+from agentforge.http.decoding import BodyDecoder, Bounds, body_decoder
 from agentforge.http.failures import failure, kind_of, too_large
+from agentforge.http.slots import Slots
 from agentforge.http.tls import TlsSettings
 from agentforge.http.transport import HttpRequest, HttpResponse, HttpStream, HttpTimeouts
 
@@ -47,8 +48,9 @@ class AiohttpTransport:
     """Sends requests through aiohttp, on one event loop.
 
     The options are those of `HttpxTransport`; ``session`` is your own ``aiohttp.ClientSession``, used for everything
-    and never closed here; TLS, proxy and its cookies are then its business. Raises `ConfigurationError` when aiohttp
-    is not installed, for options that cannot be honoured, and for requests that are not valid HTTP.
+    and never closed here; TLS, proxy, its cookies and what it does about connections that the server closed are then
+    its business. Raises `ConfigurationError` when aiohttp is not installed, for options that cannot be honoured, and
+    for requests that are not valid HTTP.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class AiohttpTransport:
         proxy: str | None = None,
         trust_env: bool = True,
         max_connections: int = 100,
-        max_body_bytes: int = DEFAULT_MAX_BODY_BYTES,
+        max_body_bytes: int | None = None,
         session: aiohttp.ClientSession | None = None,
     ) -> None:
         try:
@@ -71,18 +73,18 @@ class AiohttpTransport:
                 "the transport 'aiohttp' needs the package aiohttp, which is not installed",
                 next_step="Install the extra 'fast' of agentforge-kit, or take the transport 'httpx'.",
             ) from error
-        if max_connections < 1:
-            raise ConfigurationError("'max_connections' must be at least 1", next_step="Give 1 or more.")
         self._aiohttp = aiohttp
         self._multidict: type[CIMultiDict[str]] = CIMultiDict
         self._parse_url = URL
         self._tls = TlsSettings(verify, ca_bundle, trust_env)
         self._proxy = parse_proxy(proxy) if proxy is not None else None
         self._trust_env = trust_env
-        self._max_body = max_body_bytes
-        self._slots = asyncio.Semaphore(max_connections)
+        self._bounds = Bounds.of(max_body_bytes)
+        self._slots = Slots(max_connections)
         self._given = session
         self._session = session
+        self._fresh: aiohttp.ClientSession | None = None  # never uses a connection twice
+        self._connecting = Connecting()
         self._targets: dict[str, _Target] = {}
         self._last_headers: tuple[Any, str, _Target, CIMultiDict[str]] | None = None
         self._timeouts: HttpTimeouts | None = None
@@ -93,15 +95,12 @@ class AiohttpTransport:
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send and read the whole answer, bounded."""
-        if self._slots.locked():
-            await self._wait_for_slot(request)
-        else:
-            await self._slots.acquire()  # free: returns at once
+        await self._slots.take(request)
         try:
             response = await self._start(request, "gzip")
             try:
                 headers = _headers(response)
-                content = await self._read(request, response, body_decoder(headers, self._max_body))
+                content = await self._read(request, response, body_decoder(headers, self._bounds))
             finally:
                 response.close()  # at the end of the body the connection has gone back to the pool already
             return HttpResponse(response.status, headers, content)
@@ -115,15 +114,12 @@ class AiohttpTransport:
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
         """Send and hand out the answer while it arrives; leaving the block early closes the connection."""
-        if self._slots.locked():
-            await self._wait_for_slot(request)
-        else:
-            await self._slots.acquire()
+        await self._slots.take(request)
         try:
             response = await self._started(request)
             try:
                 headers = _headers(response)
-                chunks = self._chunks(request, response, body_decoder(headers, self._max_body))
+                chunks = self._chunks(request, response, body_decoder(headers, self._bounds))
                 try:
                     yield HttpStream(response.status, headers, chunks)
                 finally:
@@ -138,33 +134,26 @@ class AiohttpTransport:
         """Close all connections of our own; safe to call twice."""
         self._closed = True
         self._targets.clear()
-        session, self._session = self._session, None
-        if session is not None and session is not self._given:
+        for session in self._let_go():
             await session.close()
 
     def abandon(self) -> None:
         """Let go of a session whose event loop is gone and can close nothing any more."""
         self._closed = True
-        session, self._session = self._session, None
-        if session is None or session is self._given:
-            return
-        connector = session.connector
-        session.detach()
-        if connector is not None:
-            with suppress(RuntimeError):  # the loop is closed: sockets go when they are collected
-                connector._close()
+        for session in self._let_go():
+            connector = session.connector
+            session.detach()
+            if connector is not None:
+                with suppress(RuntimeError):  # the loop is closed: sockets go when they are collected
+                    connector._close()
+
+    def _let_go(self) -> list[aiohttp.ClientSession]:
+        """The sessions of our own, which are forgotten here."""
+        sessions = [session for session in (self._session, self._fresh) if session not in (None, self._given)]
+        self._session = self._fresh = None
+        return [session for session in sessions if session is not None]
 
     # -- requests --------------------------------------------------------------------------------
-
-    async def _wait_for_slot(self, request: HttpRequest) -> None:
-        try:
-            async with asyncio.timeout(request.timeouts.pool):
-                await self._slots.acquire()
-            return
-        except TimeoutError as error:
-            failed = failure(request, error, "pool time")
-        assert failed is not None
-        raise failed
 
     async def _start(self, request: HttpRequest, encoding: str) -> aiohttp.ClientResponse:
         session = self._open_session()
@@ -174,23 +163,38 @@ class AiohttpTransport:
             self._timeouts = times
             self._client_timeout = self._aiohttp.ClientTimeout(total=None, connect=times.connect, sock_read=times.read)
         try:
-            headers = self._prepared_headers(request.headers, encoding, target)
-            return await session.request(
-                request.method,
-                target.url,
-                data=self._body(request.content),
-                headers=headers,
-                timeout=self._client_timeout,
-                allow_redirects=False,
-                raise_for_status=False,
-                auto_decompress=False,
-                **target.options,
-            )
+            number = self._connecting.begin()
+            try:
+                return await self._request(session, request, encoding, target)
+            except (self._aiohttp.ServerDisconnectedError, self._aiohttp.ClientOSError) as error:
+                # Over a given session nothing is known of its connections.
+                new = self._given is not None or self._connecting.made(number)
+                if new or isinstance(error, self._aiohttp.ClientConnectorError):
+                    raise
+            # The kept connection was closed before an answer began: nothing of one can have been lost.
+            if self._fresh is None:
+                self._fresh = self._new_session(reuse=False)
+            return await self._request(self._fresh, request, encoding, target)
         except ValueError as error:
             # aiohttp's word for a header that is not valid; some errors that the table knows are ValueErrors too
             failed = failure(request, error, kind_of(error) or "unsendable")
         assert failed is not None
         raise failed
+
+    async def _request(
+        self, session: aiohttp.ClientSession, request: HttpRequest, encoding: str, target: _Target
+    ) -> aiohttp.ClientResponse:
+        return await session.request(
+            request.method,
+            target.url,
+            data=self._body(request.content),
+            headers=self._prepared_headers(request.headers, encoding, target),
+            timeout=self._client_timeout,
+            allow_redirects=False,
+            raise_for_status=False,
+            auto_decompress=False,
+            **target.options,
+        )
 
     async def _started(self, request: HttpRequest) -> aiohttp.ClientResponse:
         try:
@@ -227,19 +231,24 @@ class AiohttpTransport:
             raise ConfigurationError("the HTTP transport is closed", next_step="Make a new one.")
         session = self._session
         if session is None:
-            library = self._aiohttp
-            # The slots bound the connections; a second bound below them would be waited for under the wrong limit.
-            session = self._session = library.ClientSession(
-                connector=library.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE),
-                cookie_jar=library.DummyCookieJar(),
-                auto_decompress=False,
-                trust_env=False,
-                skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
-                max_line_size=_MAX_FIELD,
-                max_field_size=_MAX_FIELD,
-            )
+            session = self._session = self._new_session(reuse=True)
         elif session.closed:
             raise ConfigurationError("the given aiohttp session is closed", next_step="Keep it open while it is used.")
+        return session
+
+    def _new_session(self, *, reuse: bool) -> aiohttp.ClientSession:
+        library = self._aiohttp
+        # The slots bound the connections; a second bound below them would be waited for under the wrong limit.
+        kept: dict[str, Any] = {"keepalive_timeout": _KEEP_ALIVE} if reuse else {"force_close": True}
+        session: aiohttp.ClientSession = library.ClientSession(
+            connector=noting_connector(self._connecting, limit=0, **kept),
+            cookie_jar=library.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
+            max_line_size=_MAX_FIELD,
+            max_field_size=_MAX_FIELD,
+        )
         return session
 
     def _target(self, url: str) -> _Target:
@@ -276,8 +285,8 @@ class AiohttpTransport:
         size = 0
         while part := await response.content.readany():
             size += len(part)
-            if size > self._max_body:
-                raise too_large(request, self._max_body)
+            if size > self._bounds.body:
+                raise too_large(request, self._bounds.body)
             parts.append(part if decoder is None else decoder.feed(part))
         if decoder is not None:
             decoder.finish()

@@ -131,6 +131,8 @@ class HttpClient:
                 limit.when(), lambda: self._late(request, sent), lambda error: self._settle(error, sent)
             )
             chunks = guard.watch(answer.chunks)
+            if self._log.enabled():
+                chunks = self._log.watch(request, chunks, sent)
             try:
                 yield HttpStream(answer.status, answer.headers, chunks)
             finally:

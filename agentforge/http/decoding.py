@@ -9,22 +9,37 @@ for and is refused by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentforge.errors import ProtocolError
 
 if TYPE_CHECKING:
     import zlib
 
-__all__ = ("DEFAULT_MAX_BODY_BYTES", "BodyDecoder", "body_decoder")
-
-#: The largest body of an answer, as sent and as decoded: 64 MiB.
-DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024
+__all__ = ("BodyDecoder", "Bounds", "body_decoder")
 
 _MAX_MEMBERS = 100
 
 
-def body_decoder(headers: Mapping[str, str], limit: int) -> BodyDecoder | None:
+class Bounds(NamedTuple):
+    """The largest body of an answer in bytes, as sent and as decoded from a compressed one.
+
+    >>> Bounds.of(None), Bounds.of(100)
+    (Bounds(body=67108864, decoded=10485760), Bounds(body=100, decoded=100))
+    """
+
+    body: int
+    decoded: int
+
+    @classmethod
+    def of(cls, max_body_bytes: int | None) -> Bounds:
+        """Both as set; unset 64 MiB, and 10 MiB for what a few kilobytes may have been."""
+        if max_body_bytes is None:
+            return cls(64 * 1024 * 1024, 10 * 1024 * 1024)
+        return cls(max_body_bytes, max_body_bytes)
+
+
+def body_decoder(headers: Mapping[str, str], bounds: Bounds) -> BodyDecoder | None:
     """The decoder that ``content-encoding`` asks for; ``None`` when the body is not encoded.
 
     Raises `ProtocolError` for an encoding that was not asked for, stacked ones included.
@@ -40,7 +55,7 @@ def body_decoder(headers: Mapping[str, str], limit: int) -> BodyDecoder | None:
             f"the answer is encoded as {encoding[:40]!r}, which was not asked for",
             next_step="Ask the endpoint's operator or proxy to send gzip or no encoding.",
         )
-    return BodyDecoder(limit)
+    return BodyDecoder(bounds.decoded)
 
 
 class BodyDecoder:
@@ -75,7 +90,10 @@ class BodyDecoder:
                     self._stream = self._next_member()
                 part = self._stream.decompress(data, self._left + 1)
                 if len(part) > self._left:
-                    raise ProtocolError(f"the decoded answer is larger than {self._limit} bytes")
+                    raise ProtocolError(
+                        f"the decoded answer is larger than {self._limit} bytes",
+                        next_step="Raise max_body_bytes if the endpoint really sends answers of this size.",
+                    )
                 self._left -= len(part)
                 parts.append(part)
                 data = self._stream.unused_data

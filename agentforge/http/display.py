@@ -11,18 +11,24 @@ from collections.abc import Iterable, Iterator
 
 from agentforge.masking import MASK, Secrets
 
-__all__ = ("one_line", "safe_headers", "safe_url", "without_credentials")
+__all__ = ("is_secret_header", "is_secret_member", "one_line", "safe_headers", "safe_url", "without_credentials")
 
 # Members of JSON text, nested in strings to any depth (the quotes then carry backslashes), whose name says credential.
 _NAME = (
     r"pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie|credential"
 )
+_SECRET_MEMBER = re.compile(_NAME, re.IGNORECASE)
+# Numbers and groups of numbers that count tokens are none of them.
+_COUNT = re.compile(r"tokens|token[_-]?(?:count|limit|budget|id)", re.IGNORECASE)
+_COUNTS = re.compile(r"tokens?_?details$", re.IGNORECASE)
 _MEMBER = re.compile(
-    rf'(?P<b>\\{{0,63}})"[^"\\]{{0,64}}(?:{_NAME})[^"\\]{{0,64}}(?P=b)"\s*:\s*(?P=b)"',
+    rf'(?P<b>\\{{0,63}})"(?P<name>[^"\\]{{0,64}}(?:{_NAME})[^"\\]{{0,64}})(?P=b)"\s*:\s*'
+    rf'(?:(?P<text>(?P=b)")|(?P<many>[\[{{])|(?P<number>-?\d[\d.eE+-]*))',
     re.IGNORECASE,
 )
 _QUOTE = re.compile(r'\\{0,127}"')
-_SENSITIVE_HEADER = re.compile(r"auth|key|cookie|token|secret|credential|signature", re.IGNORECASE)
+_BRACKET_OR_QUOTE = re.compile(r'\\{0,127}"|[\[\]{}]')
+_SECRET_HEADER = re.compile(r"auth|key|cookie|token|secret|credential|signature|session|password", re.IGNORECASE)
 # Query members that name a variant of the API; every other value may be a key and is masked.
 _PLAIN_QUERY = frozenset({"alt", "api-version"})
 
@@ -47,7 +53,8 @@ def safe_url(url: str) -> str:
     """
     rest, _, _ = url.partition("#")
     rest, mark, query = rest.partition("?")
-    scheme, slashes, place = rest.partition("://")
+    before, slashes, after = rest.partition("://")
+    scheme, place = (before, after) if slashes else ("", before)
     authority, slash, path = place.partition("/")
     shown = f"{scheme}{slashes}{authority.rpartition('@')[2]}{slash}{path}"
     if mark:
@@ -63,30 +70,82 @@ def _masked_member(member: str) -> str:
 def safe_headers(headers: Iterable[tuple[str, str]], secrets: Secrets) -> Iterator[tuple[str, str]]:
     """The headers with the values of credentials and cookies replaced, whatever they hold."""
     for name, value in headers:
-        yield name, MASK if _SENSITIVE_HEADER.search(name) else secrets.mask(value)
+        yield name, MASK if is_secret_header(name) else secrets.mask(value)
+
+
+def is_secret_header(name: str) -> bool:
+    """Whether a header of this name carries a credential, a cookie or a session by its sound.
+
+    >>> is_secret_header("X-Signature"), is_secret_header("x-request-id")
+    (True, False)
+    """
+    return _SECRET_HEADER.search(name) is not None
+
+
+def is_secret_member(name: str, *, number: bool = False) -> bool:
+    """Whether a JSON member of this name holds a credential by its sound; counts of tokens do not.
+
+    >>> is_secret_member("dbPassword"), is_secret_member("accessTokens"), is_secret_member("max_tokens", number=True)
+    (True, True, False)
+    """
+    return _SECRET_MEMBER.search(name) is not None and (_COUNT if number else _COUNTS).search(name) is None
 
 
 def without_credentials(text: str, secrets: Secrets) -> str:
-    """The text with registered secrets and the values of members named like credentials masked.
+    """The text with registered secrets and the values of members named like credentials masked: texts, numbers, and
+    lists and objects whole.
 
     >>> without_credentials('{"args": "{\\\\"password\\\\": \\\\"hunter2\\\\"}", "max_tokens": 5}', Secrets())
     '{"args": "{\\\\"password\\\\": \\\\"***\\\\"}", "max_tokens": 5}'
+    >>> without_credentials('{"secrets": [{"pin": 1}], "a": 2}', Secrets())
+    '{"secrets": ***, "a": 2}'
     """
     text = secrets.mask(text)
     parts: list[str] = []
     at = 0
     for member in _MEMBER.finditer(text):
-        if member.start() >= at:
-            parts += text[at : member.end()], MASK
-            at = _end_of_value(text, member.end(), len(member["b"]))
+        if member.start() < at:
+            continue
+        if member["text"] is not None:
+            start, end = member.end(), _end_of_text(text, member.end(), len(member["b"]))
+        elif not is_secret_member(member["name"], number=member["number"] is not None):
+            continue
+        elif member["many"] is not None:
+            start, end = member.start("many"), _end_of_many(text, member.start("many"), len(member["b"]))
+        else:
+            start, end = member.span("number")
+        parts += text[at:start], MASK
+        at = end
     return "".join((*parts, text[at:]))
 
 
-def _end_of_value(text: str, start: int, depth: int) -> int:
+def _end_of_text(text: str, start: int, depth: int) -> int:
     """Where the closing quote of a value begins, when its quotes carry ``depth`` backslashes; else the text's end."""
     for quote in _QUOTE.finditer(text, start):
-        carried = len(quote[0]) - 1
-        # At this depth an escaped quote carries 2 * depth + 1 backslashes, and each escaped backslash that many more.
-        if carried >= depth and (carried - depth) % (2 * depth + 2) == 0:
+        if _is_quote(quote[0], depth):
             return quote.end() - depth - 1
     return len(text)
+
+
+def _end_of_many(text: str, start: int, depth: int) -> int:
+    """Behind the bracket that closes the one at ``start``; brackets in texts do not count."""
+    opened = 0
+    quoted = False
+    for found in _BRACKET_OR_QUOTE.finditer(text, start):
+        sign = found[0]
+        if sign[-1] == '"':
+            quoted ^= _is_quote(sign, depth)
+        elif not quoted:
+            opened += 1 if sign in "[{" else -1
+            if opened == 0:
+                return found.end()
+    return len(text)
+
+
+def _is_quote(quote: str, depth: int) -> bool:
+    """Whether a quote with the backslashes before it begins or ends a text whose quotes carry ``depth`` of them.
+
+    At this depth an escaped quote carries 2 * depth + 1 backslashes, and each escaped backslash that many more.
+    """
+    carried = len(quote) - 1
+    return carried >= depth and (carried - depth) % (2 * depth + 2) == 0

@@ -6,6 +6,7 @@ provider's plugin that knows better gives `HttpClient` a parser of its own and c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from agentforge.errors import (
@@ -21,10 +22,10 @@ from agentforge.errors import (
     ProtocolError,
     RateLimitError,
 )
-from agentforge.http.display import one_line, without_credentials
+from agentforge.http.display import is_secret_member, one_line, without_credentials
 from agentforge.http.error_body import ErrorBody, parse_error_body, parse_error_payload
 from agentforge.http.retry import parse_retry_after
-from agentforge.masking import Secrets
+from agentforge.masking import MASK, Secrets
 
 __all__ = ("error_from_payload", "error_from_response", "request_id_of", "unexpected_answer")
 
@@ -80,6 +81,7 @@ _NEXT_STEPS: dict[type[ModelError], str] = {
     ContextLengthError: "Send less: trim the memory, cap results of tools, or take a model with a larger context.",
     ContentFilterError: "The provider's filter blocked the request; see details for what it found.",
 }
+_THREE_DIGITS = re.compile(r"[0-9]{3}")
 _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id")
 _SHOWN = 200  # characters of a body that is not understood
 _MESSAGE = 2_000  # characters of a provider's own message
@@ -235,9 +237,10 @@ def _status_in(payload: object) -> int | None:
         if isinstance(place, Mapping):
             for name in ("code", "status", "status_code"):
                 value = place.get(name)
-                number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
-                if isinstance(number, int) and 400 <= number <= 599:
-                    return number
+                if isinstance(value, str) and _THREE_DIGITS.fullmatch(value):
+                    value = int(value)
+                if isinstance(value, int) and 400 <= value <= 599:
+                    return value
     return None
 
 
@@ -251,7 +254,13 @@ def _masked(value: object, secrets: Secrets) -> object:
     if isinstance(value, str):
         return without_credentials(value, secrets)[:_DETAIL]
     if isinstance(value, Mapping):
-        return {str(name): _masked(item, secrets) for name, item in value.items()}
+        return {str(name): _masked_member(str(name), item, secrets) for name, item in value.items()}
     if isinstance(value, list):
         return [_masked(item, secrets) for item in value]
     return value
+
+
+def _masked_member(name: str, value: object, secrets: Secrets) -> object:
+    if value is None or isinstance(value, bool) or not is_secret_member(name, number=isinstance(value, int | float)):
+        return _masked(value, secrets)
+    return MASK

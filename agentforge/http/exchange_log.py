@@ -1,9 +1,13 @@
-"""The debug log of what went over the wire: one line an exchange, nothing secret in it, no cost while it is off."""
+"""The debug log of what went over the wire: one line an exchange, nothing secret in it, no cost while it is off.
+
+A stream has a second line for its end, so that one that hangs shows too.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import AsyncGenerator, Mapping
 
 from agentforge.errors import ModelError
 from agentforge.http.display import one_line, safe_headers, safe_url, without_credentials
@@ -55,6 +59,35 @@ class ExchangeLog:
             "(stream)" if content is None else self._body(content),
         )
 
+    async def watch(
+        self, request: HttpRequest, chunks: AsyncGenerator[bytes, None], attempt: int
+    ) -> AsyncGenerator[bytes, None]:
+        """The chunks of a good answer, and a line with the first of them when they are over or left."""
+        start = time.monotonic()
+        kept: list[bytes] = []
+        size = 0
+        end = "left"
+        try:
+            async for chunk in chunks:
+                if size < _READ:
+                    kept.append(chunk)
+                size += len(chunk)
+                yield chunk
+            end = "ended"
+        except ModelError as error:
+            end = f"broken by {error.code}"
+            raise
+        finally:
+            self._logger.debug(
+                "%s -> stream %s after %.3f s (attempt %d) %s",
+                self._line(request),
+                end,
+                time.monotonic() - start,
+                attempt,
+                self._body(b"".join(kept), size),
+            )
+            await chunks.aclose()
+
     def failed(self, request: HttpRequest, error: ModelError, seconds: float, attempt: int) -> None:
         """One line for a request without an answer."""
         self._logger.debug(
@@ -79,7 +112,8 @@ class ExchangeLog:
         shown = (f"{name}: {value}" for name, value in safe_headers(headers, self._secrets))
         return one_line("{" + ", ".join(shown) + "}", _SHOWN)
 
-    def _body(self, content: bytes) -> str:
+    def _body(self, content: bytes, size: int | None = None) -> str:
         text = without_credentials(content[:_READ].decode("utf-8", "replace"), self._secrets)
-        more = f" ({len(content)} bytes)" if len(content) > _SHOWN else ""
+        size = len(content) if size is None else size
+        more = f" ({size} bytes)" if size > _SHOWN else ""
         return one_line(text, _SHOWN) + more

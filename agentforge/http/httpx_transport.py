@@ -1,23 +1,25 @@
-"""The default transport: httpx's connection pool, without the layers of its client.
+"""The default transport: httpx's connections, without the layers of its client and without its pool.
 
 The client's work for each request (merging headers, cookies, redirects, authentication, text decoding) costs a fifth
 of a round and none of it is wanted here, so requests go to ``httpx.AsyncHTTPTransport`` prepared. A client of the
 user's own is used whole, as its owner may have put anything into it.
 
-httpx's pool looks through all its connections for every request, so its cost grows with ``max_connections``: keep it
-near what runs side by side, or take the ``aiohttp`` transport for hundreds.
+Why the pool is ours: see `agentforge.http.httpx_connections`.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentforge.errors import ConfigurationError
-from agentforge.http.address import Address, Proxy, parse_address, parse_proxy
-from agentforge.http.decoding import DEFAULT_MAX_BODY_BYTES, BodyDecoder, body_decoder
+from agentforge.http.address import Address, parse_address, parse_proxy
+from agentforge.http.decoding import BodyDecoder, Bounds, body_decoder
 from agentforge.http.failures import failure, too_large
+from agentforge.http.httpx_connections import Connection, Connections, Route
+from agentforge.http.slots import Slots
 from agentforge.http.tls import TlsSettings
 from agentforge.http.transport import HttpRequest, HttpResponse, HttpStream, HttpTimeouts
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ("HttpxTransport",)
 
-_KEEP_ALIVE = 30.0  # seconds an idle connection is kept
 _MAX_TARGETS = 64
 
 
@@ -37,7 +38,18 @@ class _Target(NamedTuple):
 
     url: httpx.URL
     host: bytes
-    transport: httpx.AsyncHTTPTransport
+    route: Route
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """An answer that has begun, and the connection it comes on: none of ours over a given client."""
+
+    response: httpx.Response
+    headers: dict[str, str]
+    connection: Connection | None = None
+    route: Route | None = None
+    whole: bool = False  # read to its end
 
 
 class HttpxTransport:
@@ -45,9 +57,12 @@ class HttpxTransport:
 
     ``verify`` and ``ca_bundle``: see `TlsSettings`. ``proxy``: a URL for all requests; without it, and with
     ``trust_env``, the environment's proxies, never for loopback. ``max_connections``: how many requests run at once,
-    the others wait up to ``timeouts.pool``. ``max_body_bytes``: the largest plain answer, and the largest compressed
-    one after decoding (64 MiB). ``client``: your own ``httpx.AsyncClient``, used for everything and never closed here;
-    TLS, proxy and pool are then its business.
+    the others wait in order, up to ``timeouts.pool``. ``max_body_bytes``: the largest plain answer, and the largest
+    compressed one after decoding (unset: 64 MiB and 10 MiB). ``client``: your own ``httpx.AsyncClient``, used for
+    everything and never closed here; TLS, proxy and pool are then its business.
+
+    A request that finds its kept connection closed before any answer is sent again on a new one, once, which no retry
+    counts.
 
     Raises `ConfigurationError` for options that cannot be honoured, and for requests that are not valid HTTP.
     """
@@ -60,22 +75,21 @@ class HttpxTransport:
         proxy: str | None = None,
         trust_env: bool = True,
         max_connections: int = 100,
-        max_body_bytes: int = DEFAULT_MAX_BODY_BYTES,
+        max_body_bytes: int | None = None,
         client: httpx.AsyncClient | None = None,
     ) -> None:
         import httpx
 
-        if max_connections < 1:
-            raise ConfigurationError("'max_connections' must be at least 1", next_step="Give 1 or more.")
         self._httpx = httpx
         self._tls = TlsSettings(verify, ca_bundle, trust_env)
         self._proxy = parse_proxy(proxy) if proxy is not None else None
         self._trust_env = trust_env
-        self._limits = httpx.Limits(max_connections=max_connections, keepalive_expiry=_KEEP_ALIVE)
-        self._max_body = max_body_bytes
+        self._slots = Slots(max_connections)
+        self._connections = Connections(max_connections)
+        self._limits = httpx.Limits(max_connections=1, keepalive_expiry=None)
+        self._bounds = Bounds.of(max_body_bytes)
         self._client = client
         self._targets: dict[str, _Target] = {}
-        self._pools: dict[tuple[bool, Proxy | None], httpx.AsyncHTTPTransport] = {}
         self._timeouts: HttpTimeouts | None = None
         self._extensions: dict[str, dict[str, float]] = {}
         self._closed = False
@@ -85,13 +99,12 @@ class HttpxTransport:
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send and read the whole answer, bounded."""
         try:
-            response = await self._start(request, b"gzip")
+            exchange = await self._begin(request, b"gzip")
             try:
-                headers = _headers(response)
-                content = await self._read(request, response, body_decoder(headers, self._max_body))
+                content = await self._read(request, exchange, body_decoder(exchange.headers, self._bounds))
             finally:
-                await response.aclose()
-            return HttpResponse(response.status_code, headers, content)
+                await self._end(exchange)
+            return HttpResponse(exchange.response.status_code, exchange.headers, content)
         except Exception as error:
             if (failed := failure(request, error)) is None:
                 raise
@@ -100,28 +113,27 @@ class HttpxTransport:
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
         """Send and hand out the answer while it arrives; leaving the block early closes the connection."""
-        response = await self._started(request)
+        exchange = await self._begun(request)
         try:
-            headers = _headers(response)
-            chunks = self._chunks(request, response, body_decoder(headers, self._max_body))
+            chunks = self._chunks(request, exchange, body_decoder(exchange.headers, self._bounds))
             try:
-                yield HttpStream(response.status_code, headers, chunks)
+                yield HttpStream(exchange.response.status_code, exchange.headers, chunks)
             finally:
                 with suppress(RuntimeError):  # another task is still waiting in it: closing the answer ends that
                     await chunks.aclose()
         finally:
-            await response.aclose()
+            await self._end(exchange)
 
     async def aclose(self) -> None:
         """Close all connections of our own; safe to call twice."""
         self._closed = True
         self._targets.clear()
-        while self._pools:
-            await self._pools.popitem()[1].aclose()
+        await self._connections.aclose()
 
-    # -- requests --------------------------------------------------------------------------------
+    # -- exchanges -------------------------------------------------------------------------------
 
-    async def _start(self, request: HttpRequest, encoding: bytes) -> httpx.Response:
+    async def _begin(self, request: HttpRequest, encoding: bytes) -> _Exchange:
+        """Send; the answer has begun. What is taken here is given back by `_end`, or here when it fails."""
         if self._closed:
             raise ConfigurationError("the HTTP transport is closed", next_step="Make a new one.")
         if request.timeouts is not self._timeouts:
@@ -129,30 +141,85 @@ class HttpxTransport:
             waits = {"connect": times.connect, "read": times.read, "write": times.write, "pool": times.pool}
             self._timeouts, self._extensions = times, {"timeout": waits}
         if self._client is not None:
-            return await self._start_on(self._client, request, encoding)
+            response = await self._start_on(self._client, request, encoding)
+            return _Exchange(response, _headers(response))
         target = self._targets.get(request.url) or self._target(request.url)
+        await self._slots.take(request)
+        try:
+            connection = self._connections.take(target.route)
+            try:
+                response = await self._start(connection, target, request, encoding)
+            except Exception as error:
+                if not (connection.used and self._closed_early(error)):
+                    raise
+                connection = self._connections.new(target.route)
+                response = await self._start(connection, target, request, encoding)
+        except BaseException:
+            self._slots.release()
+            raise
+        return _Exchange(response, _headers(response), connection, target.route)
+
+    async def _begun(self, request: HttpRequest) -> _Exchange:
+        try:
+            return await self._begin(request, b"identity")
+        except Exception as error:
+            if (failed := failure(request, error)) is None:
+                raise
+        raise failed
+
+    async def _end(self, exchange: _Exchange) -> None:
+        """Give the connection back if it can be used again, else close it; then the slot."""
+        connection, route = exchange.connection, exchange.route
+        if connection is None or route is None:
+            await exchange.response.aclose()
+            return
+        reusable = False
+        try:
+            await exchange.response.aclose()
+            reusable = exchange.whole and exchange.headers.get("connection", "").lower() != "close"
+        finally:
+            try:
+                if reusable:
+                    self._connections.give_back(route, connection)
+                else:
+                    await self._connections.discard(connection)
+            finally:
+                self._slots.release()
+
+    # -- requests --------------------------------------------------------------------------------
+
+    async def _start(
+        self, connection: Connection, target: _Target, request: HttpRequest, encoding: bytes
+    ) -> httpx.Response:
+        """Send on this connection, which is closed when that fails, whatever state httpx leaves it in."""
         headers = [(b"host", target.host), *request.headers]
         if not any(name.lower() == b"accept-encoding" for name, _ in request.headers):
             headers.append((b"accept-encoding", encoding))
         if request.content or request.method in ("POST", "PUT", "PATCH"):
             headers.append((b"content-length", b"%d" % len(request.content)))
-        return await target.transport.handle_async_request(
-            self._httpx.Request(
-                request.method,
-                target.url,
-                headers=headers,
-                stream=self._httpx.ByteStream(request.content),
-                extensions=self._extensions,
-            )
-        )
-
-    async def _started(self, request: HttpRequest) -> httpx.Response:
+        extensions: dict[str, Any] = self._extensions
+        if not connection.used:
+            extensions = {**extensions, "trace": connection.trace}
         try:
-            return await self._start(request, b"identity")
-        except Exception as error:
-            if (failed := failure(request, error)) is None:
-                raise
-        raise failed
+            return await connection.transport.handle_async_request(
+                self._httpx.Request(
+                    request.method,
+                    target.url,
+                    headers=headers,
+                    stream=self._httpx.ByteStream(request.content),
+                    extensions=extensions,
+                )
+            )
+        except BaseException:
+            await self._connections.discard(connection)
+            raise
+
+    def _closed_early(self, error: Exception) -> bool:
+        """Whether the connection was closed before an answer began: nothing of one can have been lost."""
+        httpx = self._httpx
+        return isinstance(error, httpx.ReadError | httpx.WriteError) or (
+            isinstance(error, httpx.RemoteProtocolError) and "disconnected without sending" in str(error)
+        )
 
     async def _start_on(self, client: httpx.AsyncClient, request: HttpRequest, encoding: bytes) -> httpx.Response:
         if client.is_closed:
@@ -171,22 +238,13 @@ class HttpxTransport:
         prepared = self._httpx.URL(url)
         if len(self._targets) >= _MAX_TARGETS:
             del self._targets[next(iter(self._targets))]
-        target = _Target(prepared, prepared.netloc, self._pool(address))
+        key = (prepared.scheme, prepared.netloc, address.proxy)
+        target = _Target(prepared, prepared.netloc, self._connections.route(key, lambda: self._new_transport(address)))
         self._targets[url] = target
         return target
 
-    def _pool(self, address: Address) -> httpx.AsyncHTTPTransport:
-        """The pool for this kind of address: certificates are loaded for HTTPS only."""
-        key = (address.secure, address.proxy)
-        if (pool := self._pools.get(key)) is None:
-            pool = self._pools[key] = self._new_pool(address)
-        return pool
-
-    def _new_pool(self, address: Address) -> httpx.AsyncHTTPTransport:
-        import ssl
-
-        # A context without certificates trusts nobody: it fills the place where TLS is not spoken.
-        context = self._tls.context() if address.secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    def _new_transport(self, address: Address) -> httpx.AsyncHTTPTransport:
+        context = self._tls.context() if address.secure else self._tls.none()
         proxy = None
         if (way := address.proxy) is not None:
             headers = {"proxy-authorization": way.authorization} if way.authorization else None
@@ -203,29 +261,31 @@ class HttpxTransport:
         assert isinstance(stream, self._httpx.AsyncByteStream)
         return stream.__aiter__()
 
-    async def _read(self, request: HttpRequest, response: httpx.Response, decoder: BodyDecoder | None) -> bytes:
+    async def _read(self, request: HttpRequest, exchange: _Exchange, decoder: BodyDecoder | None) -> bytes:
         parts: list[bytes] = []
         size = 0
-        async for part in self._raw(response):
+        async for part in self._raw(exchange.response):
             size += len(part)
-            if size > self._max_body:
-                raise too_large(request, self._max_body)
+            if size > self._bounds.body:
+                raise too_large(request, self._bounds.body)
             parts.append(part if decoder is None else decoder.feed(part))
         if decoder is not None:
             decoder.finish()
+        exchange.whole = True
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def _chunks(
-        self, request: HttpRequest, response: httpx.Response, decoder: BodyDecoder | None
+        self, request: HttpRequest, exchange: _Exchange, decoder: BodyDecoder | None
     ) -> AsyncGenerator[bytes, None]:
         try:
-            async for part in self._raw(response):
+            async for part in self._raw(exchange.response):
                 if decoder is None:
                     yield part
                 elif decoded := decoder.feed(part):
                     yield decoded
             if decoder is not None:
                 decoder.finish()
+            exchange.whole = True
             return
         except Exception as error:
             if (failed := failure(request, error)) is None:

@@ -14,7 +14,7 @@ from agentforge.errors import ConfigurationError, ModelError
 
 __all__ = ("RetryPolicy", "parse_retry_after", "parse_should_retry")
 
-_NUMBER = re.compile(r"\d{1,12}(?:\.\d{0,9})?|\.\d{1,9}")
+_NUMBER = re.compile(r"\d{1,12}(?:\.\d{0,9})?|\.\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

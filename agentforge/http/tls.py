@@ -27,7 +27,7 @@ class TlsSettings:
     and for files that do not exist.
     """
 
-    __slots__ = ("_context", "_place", "_trust_env", "_verify")
+    __slots__ = ("_context", "_none", "_place", "_trust_env", "_verify")
 
     def __init__(self, verify: bool | str | ssl.SSLContext, ca_bundle: str | None, trust_env: bool) -> None:
         if ca_bundle is not None and verify is not True:
@@ -43,6 +43,7 @@ class TlsSettings:
         self._place = place
         self._trust_env = trust_env
         self._context: ssl.SSLContext | None = None
+        self._none: ssl.SSLContext | None = None
         if verify is False:
             logging.getLogger("agentforge.http").warning(
                 "TLS certificates are not verified (verify=False): anyone on the way can read and change the traffic"
@@ -53,6 +54,14 @@ class TlsSettings:
         if self._context is None:
             self._context = self._build()
         return self._context
+
+    def none(self) -> ssl.SSLContext:
+        """A context without certificates, which trusts nobody: it fills the place where TLS is not spoken."""
+        if self._none is None:
+            import ssl
+
+            self._none = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return self._none
 
     def _build(self) -> ssl.SSLContext:
         import ssl

@@ -9,13 +9,13 @@ Nothing is ever guessed, and text that fails never turns into an empty object.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from agentforge.errors import ToolArgumentsError
+from agentforge.model.exact_number import read_number
 
 __all__ = ("DEFAULT_ARGUMENT_LIMITS", "ArgumentLimits", "parse_arguments")
 
@@ -47,6 +47,7 @@ def parse_arguments(
 ) -> dict[str, object]:
     """The arguments as an object; blank text means an empty one.
 
+    A number with more digits than a float holds is an integer where it is whole, else a float that keeps its text.
     Raises `ToolArgumentsError` that says what was expected, what came, and where in the text.
 
     >>> parse_arguments('{"city": "Paris",}')
@@ -57,8 +58,9 @@ def parse_arguments(
     try:
         _check_size(text, limits)
         value = _load(text)
-        if isinstance(value, str):
-            value = _unquoted(value)
+        if isinstance(value, str) and value.lstrip()[:1] == "{":  # an object that was encoded twice
+            text = value  # the bounds hold for what is inside
+            value = _load(text)
         if not isinstance(value, dict):
             raise _RefusedError(f"a JSON object was expected, {_kind(value)} came")
         _check_shape(text, value, limits)
@@ -105,13 +107,6 @@ def _constant(name: str) -> NoReturn:
     raise _RefusedError(f"{name} is not a JSON number")
 
 
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value) or len(text) > _NUMBER_DIGITS:
-        raise _RefusedError("a number is too large to be read exactly")
-    return value
-
-
 def _int(text: str) -> int:
     if len(text) > _NUMBER_DIGITS:
         raise _RefusedError(f"a number has more than {_NUMBER_DIGITS} digits")
@@ -123,7 +118,7 @@ _strictly = json.JSONDecoder(
     strict=False,
     object_pairs_hook=_object,
     parse_constant=_constant,
-    parse_float=_float,
+    parse_float=read_number,
     parse_int=_int,
 ).decode
 
@@ -145,13 +140,6 @@ def _repairs(text: str) -> Iterator[str]:
 def _without_trailing_commas(text: str) -> str:
     """The text without commas that stand directly before a closing bracket, outside of texts."""
     return _TOKEN.sub(lambda found: "" if found[0] == "," else found[0], text)
-
-
-def _unquoted(text: str) -> Any:
-    """An object that was encoded twice; any other text stays what it is."""
-    if text.lstrip()[:1] != "{":
-        return text
-    return _load(text)
 
 
 def _check_size(text: str, limits: ArgumentLimits) -> None:

@@ -301,7 +301,9 @@ def _calls(items: Sequence[Any], path: ScriptPath) -> list[ToolExecutionRequest]
             raise ScriptError(
                 at, "'args' and 'arguments' exclude each other", "Keep 'args' (a mapping) or 'arguments' (text)."
             )
-        if "arguments" in item:
+        if isinstance(item.get("arguments"), Mapping):
+            arguments = _arguments_text(item["arguments"], (*at, "arguments"))
+        elif "arguments" in item:
             arguments = _text(item["arguments"], (*at, "arguments")) or ""
         else:
             arguments = _arguments_text(item.get("args") or {}, (*at, "args"))

@@ -23,14 +23,10 @@ def read_script(path_or_text: str | Path, read: Callable[[Any, ScriptPath], _T])
     """The turns of a YAML script: a list, or a mapping whose ``turns`` is one, each read by ``read``.
 
     A `Path`, or a one-line text that ends in ``.yaml`` or ``.yml``, names a file; any other text is the script. Raises
-    `ConfigurationError` with file and line. Needs the ``yaml`` extra.
+    `ConfigurationError` with file and line.
     """
-    try:
-        import yaml
-    except ImportError as error:
-        raise ConfigurationError(
-            "a YAML script needs PyYAML, which is not installed", next_step="Install agentforge-kit[yaml]."
-        ) from error
+    import yaml
+
     is_file = isinstance(path_or_text, Path) or ("\n" not in path_or_text and path_or_text.endswith((".yaml", ".yml")))
     source = str(path_or_text) if is_file else "script"
     try:

@@ -10,6 +10,7 @@ import pytest
 
 from agentforge.errors import (
     ConfigurationError,
+    ModelConnectionError,
     ModelTimeoutError,
     ProtocolError,
 )
@@ -19,8 +20,10 @@ from tests.support.loopback import (
     chunked,
     endless,
     gzipped,
+    hang_up,
     plain,
     raw,
+    reset,
     serve,
     stall,
 )
@@ -91,6 +94,17 @@ async def test_a_compressed_stream_is_bounded_too(kind: str) -> None:
                 _ = [chunk async for chunk in answer.chunks]
 
 
+@every
+async def test_what_was_compressed_is_bounded_lower(kind: str) -> None:
+    """S14: unset, ten megabytes after decoding, as so few bytes can hold so many; a plain answer may be larger."""
+    body = b"\0" * (10 * 1024 * 1024 + 1)
+    async with serve(gzipped(body), plain(body)) as server, opened(kind) as transport:
+        with pytest.raises(ProtocolError, match="larger than 10485760 bytes") as caught:
+            await transport.send(post(server))
+        assert "max_body_bytes" in (caught.value.next_step or "")
+        assert len((await transport.send(post(server))).content) == len(body)
+
+
 @with_options
 async def test_more_requests_than_connections_wait(kind: str) -> None:
     """F35: with two connections ten requests at once all succeed."""
@@ -98,6 +112,17 @@ async def test_more_requests_than_connections_wait(kind: str) -> None:
         answers = await asyncio.gather(*(transport.send(post(server)) for _ in range(10)))
     assert [answer.status for answer in answers] == [200] * 10
     assert server.connections <= 2
+
+
+@with_options
+async def test_those_who_wait_come_in_their_order(kind: str) -> None:
+    """First come, first served; one that gives up takes nobody's place."""
+    async with serve(plain()) as server, opened(kind, max_connections=1) as transport:
+        tasks = [asyncio.ensure_future(transport.send(post(server, b"%d" % number))) for number in range(10)]
+        await asyncio.sleep(0)
+        tasks[3].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    assert [int(seen.body) for seen in server.requests] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
 
 
 @with_options
@@ -135,6 +160,98 @@ async def test_cancelling_closes_the_connection(kind: str, answer: Answer) -> No
             await task
         await server.all_closed()
         assert (await transport.send(post(server))).status == 200
+
+
+@with_options
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+@pytest.mark.parametrize("used", [False, True], ids=["new connection", "kept connection"])
+@pytest.mark.parametrize("again", [None, 0, 1, 2], ids=["once", "twice at once", "twice", "twice later"])
+async def test_cancelling_at_any_moment_frees_the_slot(
+    kind: str, streamed: bool, used: bool, again: int | None
+) -> None:
+    """F25: at each turn of the loop from the start to the wait for an answer, also while the first one is handled."""
+    for turn in range(24):
+        async with serve(*([plain(), stall()] if used else [stall()])) as server, serve(plain()) as other:
+            async with opened(kind, max_connections=1) as transport:
+                if used:
+                    await transport.send(post(server))
+                sending = transport.stream(post(server)).__aenter__() if streamed else transport.send(post(server))
+                task = asyncio.ensure_future(sending)
+                for _ in range(turn):
+                    await asyncio.sleep(0)
+                task.cancel()
+                if again is not None:
+                    for _ in range(again):
+                        await asyncio.sleep(0)
+                    task.cancel()
+                await asyncio.wait([task])
+                assert task.cancelled()
+                assert (await transport.send(post(other, timeouts=replace(PATIENT, pool=0.0)))).status == 200
+            await server.all_closed()
+
+
+@with_options
+async def test_cancelling_a_handshake_closes_the_connection(kind: str) -> None:
+    """The connection that TLS was to be spoken on ends with the request."""
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def never_greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        asked.set()
+        await reader.read()
+        gone.set()
+        writer.close()
+
+    listener = await asyncio.start_server(never_greet, "127.0.0.1", 0)
+    url = f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}/"
+    async with asyncio.timeout(10), opened(kind) as transport:
+        task = asyncio.ensure_future(transport.send(HttpRequest("POST", url, (), b"", PATIENT)))
+        await asked.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        await gone.wait()
+    listener.close()
+
+
+# -- kept connections ----------------------------------------------------------------------------
+
+
+@with_options
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("end", [hang_up(), reset()], ids=["closed", "reset"])
+async def test_a_kept_connection_that_was_closed_is_replaced(kind: str, streamed: bool, end: Answer) -> None:
+    """The request is sent again on a new one, as no answer had begun; whoever sent it does not notice."""
+    async with serve(plain(), end, plain(b"again"), plain()) as server, opened(kind) as transport:
+        await transport.send(post(server))
+        if streamed:
+            async with transport.stream(post(server)) as answer:
+                content = b"".join([chunk async for chunk in answer.chunks])
+        else:
+            content = (await transport.send(post(server))).content
+        await transport.send(post(server))
+    assert content == b"again"
+    assert [seen.connection for seen in server.requests[:3]] == [1, 1, 2]
+
+
+@with_options
+@pytest.mark.parametrize(
+    ("answers", "sent"),
+    [
+        pytest.param([hang_up()], 1, id="a new connection"),
+        pytest.param([plain(), hang_up(), hang_up(), plain()], 3, id="the one in its place too"),
+        pytest.param([plain(), reset(FULL + b"abc"), plain()], 2, id="after the answer began"),
+        pytest.param([plain(), stall(), plain()], 2, id="no answer in time"),
+    ],
+)
+async def test_what_is_not_sent_again(kind: str, answers: list[Answer], sent: int) -> None:
+    """Only a kept connection that was closed without a word, and only once: all else is the retry policy's."""
+    async with serve(*answers) as server, opened(kind) as transport:
+        request = post(server, timeouts=replace(PATIENT, read=0.3))
+        if len(answers) > 1:
+            await transport.send(request)
+        with pytest.raises((ModelConnectionError, ModelTimeoutError)):
+            await transport.send(request)
+        assert len(server.requests) == sent
 
 
 @with_options

@@ -7,12 +7,7 @@ FAIL nor a WARN. Its pytest plugin does nothing until its own fixtures are asked
 
 from __future__ import annotations
 
-import os
 import random
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -26,6 +21,7 @@ from agentforge import RunFinished, ToolChatResult, ToolOutcome, ToolService, er
 from agentforge.http import HttpTimeouts
 from agentforge.model.history import mend_history
 from agentforge_openai import OpenAiChatModel
+from tests.support.mock_provider import mock_provider
 
 # Chunks are paced, so that a client that stops reading is seen to have done so.
 PACE_MS = 10
@@ -60,35 +56,11 @@ class Judge:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Judge]:
     """The server on a free port of the loopback address, ended with the module's last test."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = ["--host", "127.0.0.1", "--port", str(port), "--tool-mode", "auto", "--log-level", "warning"]
-    options += ["--stream-chunk-delay-ms", str(PACE_MS)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from llmock.cli import app; app()", "serve", *options],
-        env={name: value for name, value in os.environ.items() if not name.startswith("LLMOCK_")},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        with httpx.Client(base_url=url, trust_env=False, timeout=30.0) as client:
-            for _ in range(600):
-                assert process.poll() is None, "the server ended before it listened"
-                try:
-                    client.get("/health").raise_for_status()
-                    break
-                except httpx.TransportError:
-                    time.sleep(0.05)
-            yield Judge(url, client)
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    with (
+        mock_provider("--stream-chunk-delay-ms", str(PACE_MS)) as url,
+        httpx.Client(base_url=url, trust_env=False, timeout=30.0) as client,
+    ):
+        yield Judge(url, client)
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
-"""Tools and interceptors at their worst: one outcome for each call, siblings kept, and the conversation goes on."""
+"""Tools at their worst: one outcome for each call, siblings kept, and the conversation goes on."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -11,30 +12,21 @@ import sys
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from agentforge import Run, ScriptedChatModel, ToolChatResult, ToolExecutionResult, ToolService, tool
-from agentforge.errors import RunCancelledError, ToolRoundTripLimitError
-from agentforge.model.scripted import call, calls
-from agentforge.tool.execution import CallNext, PlannedCall
+from agentforge import (
+    Run,
+    ToolErrorContext,
+    ToolErrorHandlerResult,
+    ToolService,
+    tool,
+)
+from agentforge.errors import RunCancelledError
 from plugins.openai.tests.support import FakeTransport, message, model_on
 from tests.cases.support import valid, wire_pairs
-
-
-async def one_batch(service: ToolService, *names: str) -> ToolChatResult:
-    """One batch of calls without arguments, then an answer."""
-    result = await service.chat(ScriptedChatModel([calls(*map(call, names)), "done"]), None, "go")
-    assert result.text == "done" and valid(result.messages)
-    return result
-
-
-def outcomes(result: ToolChatResult) -> list[tuple[str, str]]:
-    """Outcome and text of each call, in their order."""
-    return [(execution.outcome.name, execution.result_text()) for execution in result.tool_executions]
-
+from tests.faults.support import one_batch, one_run, outcomes
 
 # -- F17: whatever a tool raises -----------------------------------------------------------------------------------
 
@@ -129,17 +121,16 @@ async def test_f17_a_cancellation_of_the_run_passes_on_and_the_rest_is_kept() ->
     assert [execution.outcome.name for execution in partial.tool_executions] == ["OK", "CANCELLED"]
 
 
-async def one_run(service: ToolService, run: Run, *names: str) -> ToolChatResult:
-    """As `one_batch`, with the caller's run."""
-    return await service.chat(ScriptedChatModel([calls(*map(call, names)), "done"]), None, "go", context=run)
-
-
 ENDS = """
 import asyncio, sys, threading
 from agentforge import ScriptedChatModel, ToolService, tool
 from agentforge.model.scripted import call
 
 async def in_loop():
+    "Raises."
+    raise KeyboardInterrupt
+
+def on_thread():
     "Raises."
     raise KeyboardInterrupt
 
@@ -150,6 +141,8 @@ def stuck():
 async def main():
     if sys.argv[1] == "interrupt":
         service, name = ToolService(in_loop), "in_loop"
+    elif sys.argv[1] == "interrupt in a thread":
+        service, name = ToolService(on_thread), "on_thread"
     else:
         service, name = ToolService(stuck, tool_timeout=0.5), "stuck"
     result = await service.chat(ScriptedChatModel([call(name), "done"]), None, "go")
@@ -164,8 +157,12 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize(
     ("what", "printed"),
-    [("interrupt", "interrupted"), ("stuck", "TIMED_OUT done")],
-    ids=["F17: an interrupt in the loop's thread passes on", "F18: a stuck thread does not hold up the exit"],
+    [("interrupt", "interrupted"), ("interrupt in a thread", "interrupted"), ("stuck", "TIMED_OUT done")],
+    ids=[
+        "F17: an interrupt in the loop's thread passes on",
+        "F17: and so does one in a worker thread",
+        "F18: a stuck thread does not hold up the exit",
+    ],
 )
 def test_f17_f18_how_a_process_ends(what: str, printed: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -175,6 +172,61 @@ def test_f17_f18_how_a_process_ends(what: str, printed: str) -> None:
 
     assert done.stdout.strip() == printed, done.stderr
     assert done.returncode == 0
+
+
+def test_f17_a_write_that_had_begun_when_its_sibling_was_interrupted_is_in_doubt_and_no_task_is_left() -> None:
+    begun: list[str] = []
+    left: list[asyncio.Task[Any]] = []
+
+    @tool(effect="write")
+    async def pay() -> None:
+        "A write that takes its time."
+        begun.append("pay")
+        await asyncio.Event().wait()
+
+    @tool
+    async def interrupts() -> None:
+        "Raises."
+        raise KeyboardInterrupt
+
+    run = Run()
+
+    async def main() -> None:
+        try:
+            await one_run(ToolService(pay, interrupts), run, "pay", "interrupts")
+        finally:
+            left.extend(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    assert begun == ["pay"] and valid(run.messages)
+    assert run.tool_executions[0].outcome.name == "IN_DOUBT"
+    assert all(task.done() for task in left)
+
+
+async def test_a_write_abandoned_at_its_time_stays_in_doubt_when_the_run_ends_while_its_error_is_handled() -> None:
+    release, handling = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="write", timeout=0.05)
+    async def pay() -> None:
+        "A write that ignores its cancellation."
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await release.wait()
+
+    async def handler(error: BaseException, context: ToolErrorContext) -> ToolErrorHandlerResult:
+        handling.set()
+        await asyncio.Event().wait()
+        return ToolErrorHandlerResult.text("never")
+
+    run = Run()
+    conversation = asyncio.create_task(one_run(ToolService(pay, execution_error_handler=handler), run, "pay"))
+    await handling.wait()
+    conversation.cancel()
+    await asyncio.wait([conversation])
+    release.set()
+    assert conversation.cancelled() and valid(run.messages)
+    assert [execution.outcome.name for execution in run.tool_executions] == ["IN_DOUBT"]
 
 
 # -- F18, F19: tools that never end ----------------------------------------------------------------------------------
@@ -295,79 +347,6 @@ async def test_f27_the_others_keep_their_results_and_run_beside_it(fault: str) -
     wanted = "FAILED" if fault == "raises" else "TIMED_OUT"
     assert [outcome for outcome, _ in outcomes(result)] == ["OK", wanted, "OK"]
     assert [text for _, text in outcomes(result)][::2] == ["left", "right"]
-
-
-# -- F39: interceptors that misbehave --------------------------------------------------------------------------------
-
-
-@dataclass
-class Misbehaving:
-    """An interceptor, as ``way`` says; the tool it wraps counts its runs."""
-
-    way: str
-    runs: int = 0
-
-    async def around(self, call: PlannedCall, run: Run, next: CallNext) -> ToolExecutionResult:
-        if self.way == "raises before":
-            raise OSError("the audit is down")
-        if self.way == "never calls next":
-            return ToolExecutionResult.success("answered in its place")
-        if self.way == "swallows":
-            try:
-                return await next(call, run)
-            except Exception as error:
-                return ToolExecutionResult.success(f"swallowed {type(error).__name__}")
-        result = await next(call, run)
-        if self.way == "calls next twice":
-            return await next(call, run)
-        if self.way == "raises after":
-            raise OSError("the audit is down")
-        return "not a result" if self.way == "returns something else" else result  # type: ignore[return-value]
-
-    def service(self, **options: Any) -> ToolService:
-        @tool(effect="write")
-        async def pay() -> str:
-            "Counts its runs."
-            self.runs += 1
-            if self.way == "swallows":
-                raise ConnectionError("gone")
-            return f"paid {self.runs}"
-
-        return ToolService(pay, interceptors=[self], **options)
-
-
-#: Per way: how often the tool runs for one call, the outcome, and words of the text.
-DOCUMENTED: dict[str, tuple[int, str, str]] = {
-    "raises before": (0, "FAILED", "the audit is down"),
-    "raises after": (1, "FAILED", "the audit is down"),
-    "swallows": (1, "OK", "swallowed ToolExecutionError"),
-    "calls next twice": (2, "OK", "paid 2"),
-    "never calls next": (0, "OK", "answered in its place"),
-    "returns something else": (1, "FAILED", "an interceptor returned str"),
-}
-
-
-@pytest.mark.parametrize("way", DOCUMENTED)
-async def test_f39_each_misbehaviour_of_an_interceptor_has_one_outcome_and_repeats_nothing(way: str) -> None:
-    """The tool runs exactly as often as the interceptor itself asks for it."""
-    runs, outcome, words = DOCUMENTED[way]
-    interceptor = Misbehaving(way)
-    result = await one_batch(interceptor.service(), "pay")
-
-    assert interceptor.runs == runs
-    ((found, text),) = outcomes(result)
-    assert found == outcome and words in text
-
-
-@pytest.mark.parametrize("way", DOCUMENTED)
-async def test_f39_the_cap_on_rounds_holds_all_the_same(way: str) -> None:
-    interceptor = Misbehaving(way)
-    model = ScriptedChatModel([call("pay")], repeat=True)
-    with pytest.raises(ToolRoundTripLimitError):
-        await interceptor.service(max_tool_calling_round_trips=3).chat(model, None, "go")
-
-    assert len(model.requests) == 4
-    assert interceptor.runs == 3 * DOCUMENTED[way][0]
 
 
 # -- F41, S13: results that no message can carry ---------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from agentforge.errors import ConfigurationError
@@ -50,7 +50,7 @@ class SchemaToolModel:
         turn = translate_request(request)
         return turn.decode(await self._inner.chat(turn.request))
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
         """The reply as events; see `SchemaTurn.decode_stream`."""
         turn = translate_request(request)
         async with aclosing(turn.decode_stream(self._inner.stream(turn.request))) as events:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,8 @@ __all__ = ("SchemaTurn", "translate_request")
 
 # With any other reason the reply may be cut or withheld, and no call of it may run.
 _ENDED_WELL = (FinishReason.STOP, FinishReason.TOOL_EXECUTION, FinishReason.PAUSE, FinishReason.OTHER)
+# JSON with a key of the form: meant as a call or an answer in it, and no words.
+_MEANT_AS_FORM = re.compile(r"\s*(?:```\w*\s*)?[{\[].*\"(?:answer|calls|tool|arguments)\"\s*:", re.DOTALL)
 
 
 def translate_request(request: ChatRequest) -> SchemaTurn:
@@ -107,8 +110,8 @@ class SchemaTurn:
     def decode(self, response: ChatResponse) -> ChatResponse:
         """The reply with calls, or with the answer's text.
 
-        Text that is not in the form is an answer in words; where a call was forced, a `Notice` says so. A reply that
-        was cut off (``LENGTH``) keeps its reason and has no calls.
+        Text that is not in the form is an answer in words; where a call was forced, or the text was meant as a call
+        and does not fit, a `Notice` says so. A reply that was cut off (``LENGTH``) keeps its reason and has no calls.
         """
         message = response.ai_message
         if not self.is_translated or message.has_tool_execution_requests:
@@ -122,7 +125,7 @@ class SchemaTurn:
         elif finish is FinishReason.TOOL_EXECUTION:
             finish = FinishReason.STOP
         if not calls:
-            notices += self._notices(reader, response.finish_reason)
+            notices += self._notices(reader, message.text or "", response.finish_reason)
         if calls or reader.has_answer:
             message = _replaced(message, reader.answer if reader.has_answer else None, calls)
         return replace(response, ai_message=message, finish_reason=finish, notices=notices)
@@ -196,14 +199,15 @@ class SchemaTurn:
             for index, call in enumerate(reader.calls)
         )
 
-    def _notices(self, reader: ReplyReader, finish: FinishReason) -> tuple[Notice, ...]:
+    def _notices(self, reader: ReplyReader, text: str, finish: FinishReason) -> tuple[Notice, ...]:
         """Why a reply that should have had calls, or was meant to, has none."""
         if self.forces_a_call:
-            return (Notice("schema_call_missing", "a tool call was required, and the reply holds no whole call"),)
+            why = " (it was cut by the token limit)" if finish is FinishReason.LENGTH else ""
+            return (Notice("schema_call_missing", f"a tool call was required, and the reply holds no whole call{why}"),)
         if reader.calls and finish not in _ENDED_WELL:
             return (Notice("schema_calls_dropped", f"the reply ended with {finish.value}, so its calls were dropped"),)
         answered = reader.has_answer and not reader.calls and (reader.is_whole or finish not in _ENDED_WELL)
-        if reader.in_words or answered:
+        if answered or (reader.in_words and not _MEANT_AS_FORM.match(text)):
             return ()
         return (Notice("schema_reply_unreadable", "the reply is not whole in the form that the schema asked for"),)
 

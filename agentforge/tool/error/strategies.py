@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
+from string import Formatter
 
 from agentforge.errors import (
     AgentForgeError,
@@ -29,6 +30,8 @@ __all__ = (
     "message_of",
     "strategy",
 )
+
+_PLACES = ("tool", "id", "error", "message")
 
 _log = logging.getLogger("agentforge.tool")
 
@@ -65,8 +68,12 @@ class Template:
     def __init__(self, text: str) -> None:
         self.text = text
         try:
+            # Names only: a text of a file reaches no attribute and no item of anything.
+            for _, name, layout, _ in Formatter().parse(text):
+                if name is not None and (name not in _PLACES or "{" in (layout or "")):
+                    raise ValueError(f"there is no {{{name}}}")
             self._fill("tool", "id", "error", "message")
-        except (KeyError, IndexError, ValueError) as problem:
+        except ValueError as problem:
             raise ConfigurationError(
                 f"the error template {text!r} cannot be filled: {problem}",
                 next_step="Use only {tool}, {id}, {error} and {message}; write {{ and }} for braces.",

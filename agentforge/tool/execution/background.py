@@ -72,7 +72,12 @@ class BackgroundLoop:
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
-        loop.run_forever()
+        while True:
+            try:
+                loop.run_forever()
+                break
+            except (KeyboardInterrupt, SystemExit):  # a task's: it goes to the one who waits for that task
+                continue
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()

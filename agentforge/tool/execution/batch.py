@@ -1,8 +1,9 @@
 """The calls of one reply, run side by side: bounded, each under its limit, one outcome each, whatever happens.
 
 A call is a task. One that ends is recorded; one that ignores its cancellation is abandoned a moment after its time is
-over, so that a batch never waits for it. When a handler ends the run, running siblings finish and nothing new starts;
-when the run itself is cancelled, running calls are cancelled and get a moment to end.
+over, so that a batch never waits for it. Only the batch cancels calls: a call that ends cancelled without its doing has
+cancelled itself, and that is its own failure. When a handler ends the run, running siblings finish and nothing new
+starts; when the run itself is cancelled, running calls are cancelled and get a moment to end.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agentforge.errors import (
+    RunError,
     ToolArgumentsError,
     ToolError,
     ToolExecutionError,
@@ -28,6 +30,7 @@ from agentforge.model.events import Event
 from agentforge.tool.error.handler import ToolErrorContext, ToolErrorHandler, answer_to
 from agentforge.tool.error.strategies import message_of
 from agentforge.tool.execution.events import ToolFinished, ToolStarted
+from agentforge.tool.execution.failure import release_frames
 from agentforge.tool.execution.gate import CallNext, PlannedCall
 from agentforge.tool.execution.outcome import ToolOutcome
 from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
@@ -45,6 +48,8 @@ class _Running:
     task: asyncio.Task[ToolExecution]
     call: PlannedCall
     tool: BoundTool
+    cut_short: bool = False
+    """The call has ended without its task; this one answers its error."""
 
 
 class ToolBatch:
@@ -80,7 +85,7 @@ class ToolBatch:
                     break
                 await self._wait()
                 await self._collect()
-        except asyncio.CancelledError:
+        except BaseException:  # cancelled, or an interrupt in the middle of it
             await self._stop()
             raise
         finally:
@@ -119,19 +124,29 @@ class ToolBatch:
     def _start(self, call: PlannedCall, tool: BoundTool) -> None:
         loop = asyncio.get_running_loop()
         position = call.position
-        task = _begin(self._execute(call), loop)
+        try:
+            task = _begin(self._execute(call), loop)
+        except BaseException:  # an interrupt, before there is a task
+            self._record_unfinished(call, tool, "it was interrupted", ToolOutcome.FAILED)
+            raise
         if task.done():
             if self._emit is None and not task.cancelled() and task.exception() is None:
-                self.executions[position] = task.result()
+                execution = self.executions[position] = task.result()
+                if execution.result.cause is not None:
+                    release_frames(execution.result.cause)
                 return
             self._running[position] = _Running(task, call, tool)
             self._ended.append(position)
             return
-        self._running[position] = _Running(task, call, tool)
-        task.add_done_callback(lambda _: self._end(position))
+        self._watch(_Running(task, call, tool))
         limit = self._settings.time_limit.of(call)
         if limit is not None:
             self._look_in(loop, limit)
+
+    def _watch(self, item: _Running) -> None:
+        position = item.call.position
+        self._running[position] = item
+        item.task.add_done_callback(lambda task: self._end(position, task))
 
     def _look_in(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         """Have `_reap` run no later than ``seconds`` from now; one timer serves the whole batch."""
@@ -148,9 +163,11 @@ class ToolBatch:
         loop, now, grace = asyncio.get_running_loop(), time.monotonic(), self._settings.abandon_grace
         for position, item in self._running.items():
             call = item.call
+            if item.cut_short:
+                continue
             if call.expires is None:
-                # Not at its tool yet (an interceptor is at work), or at its end.
-                self._look_in(loop, grace)
+                # Its time has not begun (it waits for its turn), or it is at its end.
+                self._look_in(loop, self._settings.time_limit.of(call) or grace)
             elif now < call.expires:
                 self._look_in(loop, call.expires - now)
             elif not call.expired:
@@ -158,12 +175,13 @@ class ToolBatch:
                 item.task.cancel()
                 self._look_in(loop, call.expires + grace - now)
             elif now >= call.expires + grace:
-                self._end(position)
+                self._end(position, item.task)
             else:
                 self._look_in(loop, call.expires + grace - now)
 
-    def _end(self, position: int) -> None:
-        if position in self._running and position not in self._ended:
+    def _end(self, position: int, task: asyncio.Task[ToolExecution]) -> None:
+        item = self._running.get(position)
+        if item is not None and item.task is task and position not in self._ended:
             self._ended.append(position)
             if self._wake is not None and not self._wake.done():
                 self._wake.set_result(None)
@@ -181,17 +199,21 @@ class ToolBatch:
             position = self._ended.popleft()
             item = self._running.pop(position)
             task, call = item.task, item.call
-            try:
-                execution = task.result() if task.done() else await self._abandoned(task, call)
-            except asyncio.CancelledError:
-                raise
-            except BaseException as error:
+            if not task.done() or task.cancelled():
+                self._cut_short(item)
+                continue
+            error = task.exception()
+            if error is not None:
+                why = f"it ended the run with {type(error).__name__}"
+                self._record_unfinished(call, item.tool, why, ToolOutcome.FAILED)
+                if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                    raise error
                 if self._failure is None:
                     self._failure = error
-                if position not in self.executions:
-                    self._record(call, ToolOutcome.FAILED, f"The call ended the run: {type(error).__name__}.")
                 continue
-            self.executions[position] = execution
+            execution = self.executions[position] = task.result()
+            if execution.result.cause is not None:
+                release_frames(execution.result.cause)
             if self._emit is not None:
                 await self._emit(ToolFinished(execution, position))
 
@@ -210,18 +232,28 @@ class ToolBatch:
                 self.executions[position] = task.result()
                 continue
             _silence(task)
-            if position not in self.executions:
-                in_doubt = call.began and item.tool.effect == "write"
-                outcome = ToolOutcome.IN_DOUBT if in_doubt else ToolOutcome.CANCELLED
-                self._record(call, outcome, "Stopped: the run was cancelled." + (_DOUBT if in_doubt else ""))
+            _let_go(call)
+            self._record_unfinished(call, item.tool, "the run was cancelled")
         self._running.clear()
 
-    async def _abandoned(self, task: asyncio.Task[ToolExecution], call: PlannedCall) -> ToolExecution:
-        """A task that ignored its cancellation: its call ends without it."""
-        task.cancel()
-        _silence(task)
-        begun = time.perf_counter() - (self._settings.time_limit.of(call) or 0.0)
-        return await self._failed(call, self._settings.time_limit.error(call), datetime.now(UTC), begun)
+    def _cut_short(self, item: _Running) -> None:
+        """A call that ignored its cancellation, or cancelled itself, ends without its task; another answers the error,
+        so that a slow handler keeps no sibling back and a cancelled run finds the call still running."""
+        task, call = item.task, item.call
+        if item.cut_short:
+            self._record_unfinished(call, item.tool, "it ended the run", ToolOutcome.FAILED)
+            self._failure = self._failure or RunError(f"the error handler of {call.name!r} was cancelled from within")
+            return
+        if not task.done():
+            task.cancel()
+            _silence(task)
+        _let_go(call)
+        limit = self._settings.time_limit
+        elapsed = (limit.of(call) or 0.0) if call.expired else 0.0
+        error: ToolError = limit.error(call) if call.expired else _cancelled_from_within(task, call)
+        start, begun = datetime.now(UTC) - timedelta(seconds=elapsed), time.perf_counter() - elapsed
+        answer = asyncio.get_running_loop().create_task(self._failed(call, error, start, begun))
+        self._watch(_Running(answer, call, item.tool, cut_short=True))
 
     # -- one call --------------------------------------------------------------------------------
 
@@ -236,14 +268,7 @@ class ToolBatch:
             result = self._settings.size_cap.cap(made)
         except ToolError as error:
             return await self._failed(call, error, start, begun)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise  # the run's own cancellation
-            wrapped = ToolExecutionError(f"the tool {call.name!r} was cancelled from within", tool=call.name)
-            wrapped.__cause__ = error
-            return await self._failed(call, wrapped, start, begun)
-        except (KeyboardInterrupt, GeneratorExit):
+        except (KeyboardInterrupt, GeneratorExit, asyncio.CancelledError):
             raise
         except BaseException as error:  # SystemExit too: a tool does not end the program
             wrapped = ToolExecutionError(message_of(error), tool=call.name)
@@ -261,10 +286,14 @@ class ToolBatch:
         except asyncio.CancelledError:
             raise
         except BaseException:
-            failure = ToolExecutionResult.failure(self._run.secrets.mask(error.message), error)
+            failure = self._failure_of(self._run.secrets.mask(error.message), error)
             self.executions[call.position] = self._execution(call, outcome, failure, start, begun)
             raise
-        return self._execution(call, outcome, ToolExecutionResult.failure(text, error), start, begun)
+        return self._execution(call, outcome, self._failure_of(text, error), start, begun)
+
+    def _failure_of(self, text: str, error: BaseException) -> ToolExecutionResult:
+        """What the model is told of an error is bounded as every result is."""
+        return self._settings.size_cap.cap(ToolExecutionResult.failure(text, error))
 
     def _execution(
         self,
@@ -278,10 +307,16 @@ class ToolBatch:
         run = self._run
         return ToolExecution(call.request, result, outcome, start, datetime.now(UTC), run.memory_id, elapsed, run.round)
 
-    def _record(self, call: PlannedCall, outcome: ToolOutcome, text: str) -> None:
-        now = time.perf_counter()
-        failure = ToolExecutionResult.failure(text)
-        self.executions[call.position] = self._execution(call, outcome, failure, datetime.now(UTC), now)
+    def _record_unfinished(
+        self, call: PlannedCall, tool: BoundTool, why: str, outcome: ToolOutcome = ToolOutcome.CANCELLED
+    ) -> None:
+        """Note how a call ended that has no result, unless that is known: a write that had begun is in doubt."""
+        if call.position in self.executions:
+            return
+        in_doubt = call.began and tool.effect == "write"
+        outcome = ToolOutcome.IN_DOUBT if in_doubt else outcome
+        failure = ToolExecutionResult.failure(f"Stopped: {why}." + (_DOUBT if in_doubt else ""))
+        self.executions[call.position] = self._execution(call, outcome, failure, datetime.now(UTC), time.perf_counter())
 
 
 _DOUBT = " It is a write that had begun; whether it happened is unknown."
@@ -311,13 +346,13 @@ def _outcome_of(error: ToolError, call: PlannedCall) -> tuple[ToolOutcome, ToolE
     if isinstance(error, ToolLimitedError):
         return ToolOutcome.LIMITED, error
     if isinstance(error, ToolTimeoutError):
-        if not call.began:
+        if call.handed and not call.began:
             limited = ToolLimitedError(
                 f"no worker thread was free for the tool {call.name!r} in its time; it did not run", tool=call.name
             )
             return ToolOutcome.LIMITED, limited
         effect = call.tool.effect if call.tool is not None else None
-        return (ToolOutcome.IN_DOUBT if effect == "write" else ToolOutcome.TIMED_OUT), error
+        return (ToolOutcome.IN_DOUBT if effect == "write" and call.began else ToolOutcome.TIMED_OUT), error
     return ToolOutcome.FAILED, error
 
 
@@ -327,6 +362,21 @@ def _begin(work: Coroutine[Any, Any, ToolExecution], loop: asyncio.AbstractEvent
     if sys.version_info >= (3, 12):
         return asyncio.Task(work, loop=loop, eager_start=True)
     return loop.create_task(work)
+
+
+def _cancelled_from_within(task: asyncio.Task[ToolExecution], call: PlannedCall) -> ToolExecutionError:
+    try:
+        task.result()
+        words = ""
+    except asyncio.CancelledError as error:
+        words = f": {error}" if error.args else ""
+    return ToolExecutionError(f"the tool {call.name!r} was cancelled from within{words}", tool=call.name)
+
+
+def _let_go(call: PlannedCall) -> None:
+    """A call that is over for its batch keeps no other from its serial key."""
+    if call.turn is not None:
+        call.turn.end()
 
 
 def _silence(task: asyncio.Task[ToolExecution]) -> None:

@@ -9,9 +9,17 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from agentforge.errors import ToolChoiceError, ToolDeclarationError, ToolLimitedError, ToolRoundTripLimitError
+from agentforge.errors import (
+    ModelError,
+    ToolChoiceError,
+    ToolDeclarationError,
+    ToolExecutionError,
+    ToolLimitedError,
+    ToolRoundTripLimitError,
+)
 from agentforge.model.events import Notice
 from agentforge.model.request import ChatRequest, ChatRequestParameters
 from agentforge.model.response import ChatResponse, FinishReason
@@ -19,7 +27,7 @@ from agentforge.tool.execution.batch import Emit, ToolBatch, handled
 from agentforge.tool.execution.chat_result import ToolChatResult
 from agentforge.tool.execution.events import RoundStarted, RunSuspended, ToolFinished
 from agentforge.tool.execution.gate import Ask, CallNext, PlannedCall, Proceed, Refuse, ToolGate
-from agentforge.tool.execution.gates import look_up, validate
+from agentforge.tool.execution.gates import judged, look_up, validate
 from agentforge.tool.execution.interceptors import chained
 from agentforge.tool.execution.loop import CallModel, Finish, FinishKind, RunBatch, ToolLoop
 from agentforge.tool.execution.outcome import ToolOutcome
@@ -97,20 +105,25 @@ class ToolDriver:
     def _chain(self, tool: BoundTool) -> CallNext:
         settings = self.settings
         innermost = _call_async if inspect.iscoroutinefunction(tool.invoke) else self._call
-        return chained((settings.time_limit, *settings.interceptors), innermost)
+        layers = (settings.time_limit, *settings.interceptors)
+        return chained(layers if tool.serial is None else (settings.serial_keys, *layers), innermost)
 
     async def _call(self, call: PlannedCall, run: Run) -> ToolExecutionResult:
         tool = call.tool
         if tool is None:
             raise ToolLimitedError("a call without a tool cannot run")
+        if call.handed and tool.effect != "read":
+            return await _refuse_repeat(call)
+        call.handed = True
         made: Any
         if tool.blocking:
-
-            def on_thread() -> Any:
-                call.began = True
-                return tool.invoke(call.request, call.bound, run)
-
-            made = await self.settings.threads.run(on_thread)
+            try:
+                made = await self.settings.threads.run(
+                    partial(tool.invoke, call.request, call.bound, run), partial(setattr, call, "began", True)
+                )
+            except ToolLimitedError:
+                call.handed = call.began
+                raise
         else:
             call.began = True
             made = tool.invoke(call.request, call.bound, run)
@@ -120,8 +133,18 @@ class ToolDriver:
 def _call_async(call: PlannedCall, run: Run) -> Awaitable[ToolExecutionResult]:
     """The innermost of a chain whose tool is async and known to be: no layer of its own."""
     tool: Any = call.tool
-    call.began = True
+    if call.handed and tool.effect != "read":
+        return _refuse_repeat(call)
+    call.handed = call.began = True
     return tool.invoke(call.request, call.bound, run)  # type: ignore[no-any-return]
+
+
+async def _refuse_repeat(call: PlannedCall) -> ToolExecutionResult:
+    raise ToolExecutionError(
+        f"an interceptor called next again after the tool {call.name!r} was reached; it is not run twice",
+        tool=call.name,
+        next_step='Only tools declared with effect="read" may be repeated.',
+    )
 
 
 class _Turn:
@@ -149,6 +172,8 @@ class _Turn:
         self.static = all(type(source) is tuple for source in sources)
         self.response: ChatResponse | None = None
         self.notices: list[Notice] = []
+        #: The round in which a forced tool choice holds; a reply that paused does not use it up.
+        self._first = 0
         self._timed: dict[int, ToolExecution] = {}
         self._seen = len(run.tool_executions)
         run.messages = loop.messages
@@ -204,18 +229,38 @@ class _Turn:
         toolset = self.toolset
         if toolset is None or not self.static:
             toolset = self.toolset = await self.driver.toolset(run, self.sources, self.parameters)
-        parameters = toolset.parameters(self.parameters, first_round=number == 0)
-        if number == 1 and self.parameters is not None:
+        parameters = toolset.parameters(self.parameters, first_round=number == self._first)
+        if number == self._first + 1 and self.parameters is not None:
             await self._say_if_no_longer_forced(parameters)
         if self.emit is not None:
             await self.emit(RoundStarted(number))
         response = await self.ask(ChatRequest(self.loop.messages, parameters))
+        if not isinstance(response, ChatResponse):
+            raise ModelError(f"the model returned {type(response).__name__}, not a ChatResponse")
         self.notices.extend(response.notices)
         self.loop.replied(response, toolset.offered)
         self.response = response
         choice = parameters.tool_choice
-        if choice is not None and choice.forces_a_call and _answers_in_words(response):
-            wanted = repr(choice.names[0]) if choice.mode == "tool" else "a tool"
+        if choice is not None and choice.forces_a_call and not response.ai_message.tool_execution_requests:
+            self._no_call(response, repr(choice.names[0]) if choice.mode == "tool" else "a tool")
+
+    def _no_call(self, response: ChatResponse, wanted: str) -> None:
+        """A call was asked for and none came: a refusal or a filter is an answer, after a pause it may still come."""
+        reason = response.finish_reason
+        if reason is FinishReason.PAUSE:
+            self._first += 1
+        elif reason is FinishReason.LENGTH:
+            raise ToolChoiceError(
+                f"tool_choice asked for a call of {wanted}; "
+                "the reply was cut off at the output limit before it made one",
+                next_step="Raise max_output_tokens.",
+            )
+        elif reason is FinishReason.ERROR:
+            raise ToolChoiceError(
+                f"tool_choice asked for a call of {wanted}; the model's reply ended in an error before it made one",
+                next_step="Ask again.",
+            )
+        elif reason not in (FinishReason.REFUSAL, FinishReason.CONTENT_FILTER):
             raise ToolChoiceError(
                 f"tool_choice asked for a call of {wanted} and the model made none",
                 next_step="Check that the model supports a forced tool choice, or use 'auto'.",
@@ -285,7 +330,7 @@ class _Turn:
     def _look_up(self, calls: Sequence[PlannedCall], toolset: ToolSet, verdicts: dict[int, Refuse | Ask]) -> None:
         for call in calls:
             if call.tool is None:
-                verdicts[call.position] = look_up(call, toolset.names)
+                verdicts[call.position] = look_up(call, toolset.names, toolset.tools)
 
     def _validate(self, calls: Sequence[PlannedCall], verdicts: dict[int, Refuse | Ask]) -> None:
         limits = self.driver.settings.argument_limits
@@ -303,7 +348,7 @@ class _Turn:
             open_ = [call for call in calls if not isinstance(verdicts.get(call.position), Refuse)]
             if not open_:
                 return
-            found = await gate.check(open_, self.run)
+            found = await judged(gate, open_, self.run)
             for call, verdict in zip(open_, found, strict=True):
                 if not isinstance(verdict, Proceed):
                     verdicts[call.position] = verdict
@@ -325,7 +370,7 @@ class _Turn:
                     text = await handled(handler, verdict.error, call, self.run)
                 except BaseException as error:
                     raised = error
-            result = ToolExecutionResult.failure(text, verdict.error)
+            result = self.driver.settings.size_cap.cap(ToolExecutionResult.failure(text, verdict.error))
             self.loop.resolved({call.position: (verdict.outcome, result)})
             if raised is None or isinstance(raised, Exception):
                 await self._tell_refused(call, verdict.outcome, result)
@@ -351,12 +396,6 @@ class _Turn:
             returned_directly=finish is not None and finish.kind is FinishKind.RETURN_DIRECT,
             run_id=run.id,
         )
-
-
-def _answers_in_words(response: ChatResponse) -> bool:
-    """Whether a reply has no call and no good reason for it: a refusal or a filter is an answer."""
-    broken_off = response.finish_reason in (FinishReason.REFUSAL, FinishReason.CONTENT_FILTER)
-    return not broken_off and not response.ai_message.tool_execution_requests
 
 
 def _reason(error: BaseException) -> str:

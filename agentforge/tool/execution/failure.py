@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from agentforge.errors import AgentForgeError, ToolArgumentsError, ToolExecutionError
 
-__all__ = ("execution_cause", "execution_error")
+__all__ = ("execution_cause", "execution_error", "release_frames")
+
+_OURS = __name__.rpartition(".")[0]
 
 
 def execution_error(error: BaseException, tool: str) -> ToolArgumentsError | ToolExecutionError:
@@ -25,3 +29,20 @@ def execution_error(error: BaseException, tool: str) -> ToolArgumentsError | Too
 def execution_cause(error: BaseException) -> BaseException | None:
     """What to raise `execution_error` from: the error itself, or its own cause where it is passed on."""
     return error.__cause__ if isinstance(error, (ToolArgumentsError, ToolExecutionError)) else error
+
+
+def release_frames(error: BaseException) -> None:
+    """Let go of what our own frames in the error's tracebacks hold: a run keeps its errors, which would keep the run.
+
+    The tracebacks stay, and so do the frames of the tool's own code with their values.
+    """
+    found: BaseException | None = error
+    while found is not None:
+        at = found.__traceback__
+        while at is not None:
+            frame = at.tb_frame
+            if frame.f_globals.get("__name__", "").startswith(_OURS):
+                with contextlib.suppress(RuntimeError):  # it is at work still
+                    frame.clear()
+            at = at.tb_next
+        found = found.__cause__

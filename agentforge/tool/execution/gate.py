@@ -17,6 +17,7 @@ from agentforge.tool.execution.result import ToolExecutionResult
 
 if TYPE_CHECKING:
     from agentforge.tool.execution.run import Run
+    from agentforge.tool.execution.serial import SerialTurn
     from agentforge.tool.source import BoundTool
 
 __all__ = ("Ask", "CallNext", "PlannedCall", "Proceed", "Refuse", "ToolGate", "ToolInterceptor", "Verdict")
@@ -26,8 +27,9 @@ __all__ = ("Ask", "CallNext", "PlannedCall", "Proceed", "Refuse", "ToolGate", "T
 class PlannedCall:
     """One call on its way: what the look-up found, what the validation made of its arguments.
 
-    ``began`` turns true when the tool's own code starts; a write that ends badly after that is in doubt. ``expires`` is
-    the monotonic time at which the batch ends the call, ``expired`` whether it has done so.
+    ``began`` turns true when the tool's own code starts; a write that ends badly after that is in doubt. ``handed``
+    says that it has reached its tool, which may still wait for a worker thread. ``expires`` is the monotonic time at
+    which the batch ends the call, ``expired`` whether it has done so; ``turn`` is its turn at a serial key.
     """
 
     position: int
@@ -36,8 +38,10 @@ class PlannedCall:
     arguments: dict[str, object] | None = None
     bound: Any = None
     began: bool = False
+    handed: bool = False
     expires: float | None = None
     expired: bool = False
+    turn: SerialTurn | None = None
     attributes: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -76,7 +80,7 @@ class ToolGate(Protocol):
     the order given; each sees the calls that the ones before let through."""
 
     async def check(self, batch: Sequence[PlannedCall], run: Run) -> Sequence[Verdict]:
-        """One verdict a call, in the order of ``batch``."""
+        """One verdict a call, in the order of ``batch``; any other answer ends the run with `RunError`, nothing ran."""
         ...
 
 
@@ -85,7 +89,11 @@ CallNext: TypeAlias = Callable[[PlannedCall, "Run"], Awaitable[ToolExecutionResu
 
 @runtime_checkable
 class ToolInterceptor(Protocol):
-    """Wraps one admitted call: may look at it, change its result, or answer in its place."""
+    """Wraps one admitted call: may look at it, change its result, or answer in its place.
+
+    ``next`` may be awaited again only for a tool with ``effect="read"``, or when the first time ended before the call
+    reached its tool; else the second time raises `ToolExecutionError`, and the tool does not run twice.
+    """
 
     async def around(self, call: PlannedCall, run: Run, next: CallNext) -> ToolExecutionResult:
         """Return the call's result, usually that of ``await next(call, run)``."""

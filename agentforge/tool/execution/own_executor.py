@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from agentforge.errors import ToolDeclarationError
+from agentforge.model.exact_number import RoundedFloat
 from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.tool.declare import ReturnBehavior
@@ -18,6 +19,7 @@ from agentforge.tool.execution.result import ToolExecutionResult
 from agentforge.tool.execution.run import Run
 from agentforge.tool.execution.schema_validator import CheckedArguments, SchemaValidator
 from agentforge.tool.source import BoundTool, Effect
+from agentforge.tool.spec.long_numbers import has_long_number
 
 __all__ = ("bound_tool_from",)
 
@@ -103,7 +105,17 @@ def _checked_request(request: ToolExecutionRequest, bound: CheckedArguments) -> 
         return request.with_arguments(json.dumps(bound) if bound else "{}")
     if not bound.changed and _is_plain(request.arguments):
         return request
-    return request.with_arguments(json.dumps(bound, ensure_ascii=False))
+    text = _written(bound) if has_long_number(dict(bound)) else json.dumps(bound, ensure_ascii=False)
+    return request.with_arguments(text)
+
+
+def _written(value: Any) -> str:
+    """JSON text in which every number has all its digits."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)}: {_written(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return value.text if isinstance(value, RoundedFloat) else json.dumps(value, ensure_ascii=False)
 
 
 def _is_plain(text: str) -> bool:

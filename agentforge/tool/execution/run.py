@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from agentforge.tool.execution.result import ToolExecution
 
 __all__ = ("Cancellation", "PartialRun", "Run", "ToolContext")
+
+_log = logging.getLogger("agentforge.tool")
 
 
 class Cancellation:
@@ -41,16 +44,22 @@ class Cancellation:
         """Ask the run to stop; the first reason stays."""
         if self.reason is None:
             self.reason = reason
-            for callback in tuple(self._callbacks):
-                callback()
+            self._tell()
 
     def on_request(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` once when the run is to stop (at once if it already is); returns how to take that back."""
-        if self.requested:
-            callback()
-            return lambda: None
         self._callbacks.append(callback)
+        if self.requested:
+            self._tell()
         return lambda: self._callbacks.remove(callback) if callback in self._callbacks else None
+
+    def _tell(self) -> None:
+        """Call each callback once, whoever takes it; one that raises keeps no other from being told."""
+        while self._callbacks:
+            try:
+                self._callbacks.pop(0)()
+            except Exception:
+                _log.exception("a callback of a run's cancellation failed")
 
     async def wait(self) -> str:
         """Return the reason once the run is to stop."""
@@ -133,9 +142,13 @@ class Run:
 
     def begin(self) -> None:
         """Mark the run as begun. Raises `RunStateError` the second time: a run is one turn."""
+        self.expect_new()
+        self._begun = True
+
+    def expect_new(self) -> None:
+        """Raise `RunStateError` if the run has begun."""
         if self._begun:
             raise RunStateError("this Run was used already", next_step="Make a new Run for each turn; they are cheap.")
-        self._begun = True
 
     def limit(self, timeout: float) -> None:
         """End the run at the latest ``timeout`` seconds from now."""

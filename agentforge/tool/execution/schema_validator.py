@@ -12,12 +12,11 @@ from typing import Any
 from agentforge.model.specification import ToolSpecification
 from agentforge.tool.spec.binding import arguments_error
 from agentforge.tool.spec.checks import check_schema
-from agentforge.tool.spec.json_validator import compile_validator, problems_of
+from agentforge.tool.spec.closing import closed_schema
+from agentforge.tool.spec.json_validator import compile_validator, problems_in
 from agentforge.tool.spec.reshaping import Reshaper
 
 __all__ = ("CheckedArguments", "SchemaValidator")
-
-_OPENING = ("additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "$ref")
 
 
 class CheckedArguments(dict[str, Any]):
@@ -35,8 +34,9 @@ class SchemaValidator:
 
     ``strict`` (default: the specification's) takes numbers as numbers only; otherwise the text of a number is
     understood where the schema asks for one. With a strict specification ``null`` for a property that may be left out
-    and cannot be null means that it was left out, as strict modes force models to name every property. Arguments that
-    the schema does not declare are refused unless it says that further ones are welcome.
+    and cannot be null means that it was left out, as strict modes force models to name every property. Keys that no
+    part of the schema declares are refused unless it says that further ones are welcome, in objects inside as well
+    (see `agentforge.tool.spec.closing`).
 
     Raises `ToolArgumentsError` with every problem; building it raises `ToolDeclarationError` for an unusable schema.
 
@@ -53,8 +53,6 @@ class SchemaValidator:
         self._tool = specification.name
         schema = dict(specification.parameters.schema)
         schema.setdefault("type", "object")
-        if not any(key in schema for key in _OPENING):
-            schema["additionalProperties"] = False
         self._schema = schema
         self._reshaper = Reshaper(
             schema,
@@ -68,9 +66,9 @@ class SchemaValidator:
         shaped = self._reshaper.reshape(arguments)
         compiled = self._compiled
         if compiled is None:
-            compiled = self._compiled = compile_validator(self._schema, tool=self._tool)
-        if not compiled.is_valid(shaped):
-            raise arguments_error(
-                self._tool, [problem for e in compiled.iter_errors(shaped) for problem in problems_of(e)]
-            )
+            closed = closed_schema(self._schema, tool=self._tool)
+            compiled = self._compiled = compile_validator(closed, tool=self._tool)
+        problems = problems_in(shaped, compiled)
+        if problems:
+            raise arguments_error(self._tool, problems)
         return CheckedArguments(shaped, changed=shaped is not arguments)

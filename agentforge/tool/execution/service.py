@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
+from weakref import WeakValueDictionary
 
 from agentforge.errors import DuplicateToolError, RunArgumentError, StreamTruncatedError, ToolDeclarationError
 from agentforge.masking import Secrets
@@ -30,7 +31,7 @@ from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
 from agentforge.tool.execution.loop import ToolLoop
 from agentforge.tool.execution.run import Run
 from agentforge.tool.execution.scope import RunScope
-from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings, check_count
+from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings, check_count, is_seconds
 from agentforge.tool.execution.state import ToolLoopState
 from agentforge.tool.execution.stream import RunStream
 from agentforge.tool.execution.threads import ThreadCounts, ToolThreads
@@ -94,7 +95,9 @@ class ToolService:
         self._tools: tuple[BoundTool, ...] = ()
         self._sources: tuple[ToolSource, ...] = ()
         self._background = BackgroundLoop()
-        self._models: list[ChatModel] = []
+        #: The models used on that loop, to be closed with it; they are held only where they allow no weak reference.
+        self._models: WeakValueDictionary[int, ChatModel] = WeakValueDictionary()
+        self._held_models: dict[int, ChatModel] = {}
         if arguments_error_handler is not None:
             self.arguments_error_handler(arguments_error_handler)
         if execution_error_handler is not None:
@@ -223,7 +226,7 @@ class ToolService:
         timeout: float | None = None,
     ) -> RunStream:
         """`chat` as events: ``async with service.stream(...) as events: async for event in events: ...``"""
-        _check_model_and(parameters, model)
+        _check_model_and(parameters, model, "stream")
         run = _run(context, memory_id, timeout)
         history, notices = _history(messages)
         state = self._state(history)
@@ -274,9 +277,10 @@ class ToolService:
     def close(self) -> None:
         """End the synchronous twins' loop (with the models' connections on it) and the idle worker threads."""
         if self._background.started:
-            for model in self._models:
+            for model in (*self._models.values(), *self._held_models.values()):
                 self._background.run(model.aclose())
             self._models.clear()
+            self._held_models.clear()
         self._background.close()
         self.settings.threads.close()
 
@@ -326,9 +330,12 @@ class ToolService:
         return self.secrets | found | run.secrets
 
     def _sync(self, model: ChatModel, work: Coroutine[Any, Any, _T]) -> _T:
-        if not any(model is known for known in self._models):
-            self._models.append(model)
-        return self._background.run(work)
+        try:
+            self._models[id(model)] = model
+        except TypeError:
+            self._held_models[id(model)] = model
+        with self.settings.threads.lent():  # a tool that holds a conversation lends its thread meanwhile
+            return self._background.run(work)
 
     def _events(self, model: ChatModel, stream: RunStream) -> Iterator[RunEvent]:
         while True:
@@ -386,8 +393,8 @@ def _history(messages: Messages) -> tuple[History, Sequence[Notice]]:
     return History(mended), notices
 
 
-def _check_model_and(parameters: object, model: object) -> None:
-    if not callable(getattr(model, "chat", None)) or isinstance(model, type):
+def _check_model_and(parameters: object, model: object, method: str = "chat") -> None:
+    if not callable(getattr(model, method, None)) or isinstance(model, type):
         raise RunArgumentError(
             f"{type(model).__name__} is no chat model", next_step="Give a model object as the first argument."
         )
@@ -399,12 +406,13 @@ def _check_model_and(parameters: object, model: object) -> None:
 
 
 def _run(context: Run | Mapping[str, object] | None, memory_id: object, timeout: float | None) -> Run:
-    if timeout is not None and (not isinstance(timeout, (int, float)) or not timeout > 0):
+    if timeout is not None and not is_seconds(timeout):
         raise RunArgumentError(f"timeout must be above 0 seconds, not {timeout!r}", next_step="Use None for no limit.")
     if context is not None and not isinstance(context, (Run, Mapping)):
         raise RunArgumentError(f"context must be a mapping or a Run, not {type(context).__name__}")
     if not isinstance(context, Run):
         return Run(memory_id=memory_id, user_data=context, timeout=timeout)
+    context.expect_new()
     if memory_id is not None:
         context.memory_id = memory_id
     if timeout is not None:

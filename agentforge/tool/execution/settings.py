@@ -11,9 +11,10 @@ from agentforge.tool.error.handler import ToolErrorHandler
 from agentforge.tool.error.strategies import Rethrow, ReturnToModel
 from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
 from agentforge.tool.execution.interceptors import SizeCap, TimeLimit
+from agentforge.tool.execution.serial import SerialKeys
 from agentforge.tool.execution.threads import ToolThreads
 
-__all__ = ("ErrorHandlers", "ToolSettings", "check_count")
+__all__ = ("ErrorHandlers", "ToolSettings", "check_count", "is_seconds")
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class ToolSettings:
     gates: Sequence[ToolGate] = ()
     interceptors: Sequence[ToolInterceptor] = ()
     threads: ToolThreads = field(default_factory=ToolThreads)
+    serial_keys: SerialKeys = field(default_factory=SerialKeys)
     error_handlers: ErrorHandlers = field(default_factory=ErrorHandlers)
     time_limit: TimeLimit = field(init=False)
     size_cap: SizeCap = field(init=False)
@@ -55,7 +57,7 @@ class ToolSettings:
         check_count("max_result_bytes", self.max_result_bytes, 1)
         check_count("max_tool_calling_round_trips", self.max_tool_calling_round_trips, 0)
         timeout = self.tool_timeout
-        if timeout is not None and (not isinstance(timeout, (int, float)) or not timeout > 0):
+        if timeout is not None and not is_seconds(timeout):
             raise ConfigurationError(
                 f"tool_timeout must be above 0 seconds, not {timeout!r}", next_step="Use None for no limit."
             )
@@ -67,3 +69,8 @@ def check_count(name: str, value: object, least: int) -> None:
     """Raise `ConfigurationError` unless ``value`` is a whole number of at least ``least``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ConfigurationError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def is_seconds(value: object) -> bool:
+    """Whether ``value`` is a time limit: a number above 0, neither a truth value nor NaN."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0

@@ -7,7 +7,6 @@ dropping the iterator, ends the task.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable
 from types import TracebackType
@@ -28,12 +27,12 @@ _CAPACITY = 256
 class _Channel:
     """Events from one task to one reader; the writer waits when the reader is ``_CAPACITY`` events behind."""
 
-    __slots__ = ("_events", "_has_events", "_has_room", "_parent_id", "_run_id", "closed")
+    __slots__ = ("_events", "_has_events", "_parent_id", "_run_id", "_writers", "closed")
 
     def __init__(self, run: Run) -> None:
         self._events: deque[Event] = deque()
         self._has_events: asyncio.Future[None] | None = None
-        self._has_room: asyncio.Future[None] | None = None
+        self._writers: list[asyncio.Future[None]] = []
         self._run_id, self._parent_id = run.id, run.parent_id
         self.closed = False
 
@@ -44,19 +43,30 @@ class _Channel:
         if self._has_events is not None:
             _wake(self._has_events)
         while len(self._events) >= _CAPACITY:
-            self._has_room = asyncio.get_running_loop().create_future()
-            await self._has_room
+            has_room = asyncio.get_running_loop().create_future()
+            self._writers.append(has_room)
+            await has_room
 
     async def get(self) -> Event | None:
-        """The next event; ``None`` once the channel is closed and empty."""
+        """The next event; ``None`` once the channel is closed and empty. Raises `RunError` for a second reader."""
         while not self._events:
             if self.closed:
                 return None
+            if self._has_events is not None:
+                raise RunError(
+                    "another task waits for the next event of this stream",
+                    next_step="Read a stream in one task, and hand its events on from there.",
+                )
             self._has_events = asyncio.get_running_loop().create_future()
-            await self._has_events
+            try:
+                await self._has_events
+            finally:
+                self._has_events = None
         event = self._events.popleft()
-        if self._has_room is not None and len(self._events) <= _CAPACITY // 2:
-            _wake(self._has_room)
+        if self._writers and len(self._events) <= _CAPACITY // 2:
+            for writer in self._writers:
+                _wake(writer)
+            self._writers.clear()
         return event
 
     def end(self, task: asyncio.Task[ToolChatResult]) -> None:
@@ -124,15 +134,23 @@ class RunStream:
     _closing = False
 
     async def aclose(self) -> None:
-        """End the run if it is still going, and wait for its tasks."""
+        """End the run if it is still going, and wait for its tasks; the caller's own cancellation passes on then."""
         task = self._task
         self._closing = True
         if task is None or task.done():
             return
         task.cancel()
         self._channel.close()
-        with contextlib.suppress(BaseException):
-            await asyncio.wait([task])
+        cancelled: asyncio.CancelledError | None = None
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:  # the caller's own: it passes on, once the run has ended
+                if cancelled is not None:  # and again: do not wait for calls that take their time
+                    task.cancel()
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
 
     def _start(self) -> None:
         if self._task is None:

@@ -1,8 +1,9 @@
 """Worker threads for synchronous tools: bounded, daemonic, and able to lose a thread that never returns.
 
-A thread cannot be stopped from outside. One whose caller gave up is *abandoned*: it no longer counts, a new one takes
-its place, up to a second bound; from then on abandoned threads keep their places, and when all places are stuck,
-calls are refused at once. Daemon threads never hold up the end of the process.
+A thread that waits for a run of its own (a sync tool that holds a conversation) lends its place meanwhile, so that
+nested runs find threads. A thread cannot be stopped from outside. One whose caller gave up is *abandoned*: it no longer
+counts, a new one takes its place, up to a second bound; from then on abandoned threads keep their places, and when all
+places are stuck, calls are refused at once. Daemon threads never hold up the end of the process.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import contextlib
 import contextvars
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from agentforge.errors import ToolLimitedError
 __all__ = ("ThreadCounts", "ToolThreads")
 
 _IDLE_SECONDS = 10.0
+_MOST_LENT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class ThreadCounts:
 @dataclass(slots=True, eq=False)
 class _Job:
     function: Callable[[], Any]
+    begin: Callable[[], object] | None
     context: contextvars.Context
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -42,6 +45,7 @@ class _Job:
     finished: bool = False
     given_up: bool = False
     keeps_place: bool = False
+    lent: bool = False
 
 
 class ToolThreads:
@@ -57,6 +61,8 @@ class ToolThreads:
         self._replaced = 0
         self._stuck = 0
         self._queued = 0
+        self._lent = 0
+        self._here = threading.local()
 
     @property
     def counts(self) -> ThreadCounts:
@@ -65,20 +71,38 @@ class ToolThreads:
             busy = self._live - self._idle - self._stuck
             return ThreadCounts(busy, self._idle, self._replaced + self._stuck)
 
-    async def run(self, function: Callable[[], Any]) -> Any:
+    async def run(self, function: Callable[[], Any], begin: Callable[[], object] | None = None) -> Any:
         """Call ``function`` on a worker thread, with the caller's context variables, and return what it returns.
 
-        Cancelling the wait abandons the thread if the call has started. Raises `ToolLimitedError` when every thread
-        is stuck.
+        ``begin`` (short, and must not raise) is called just before, with the pool's lock held: a call given up before
+        that never runs. Cancelling the wait abandons the thread if the call has started. Raises `ToolLimitedError`
+        when every thread is stuck.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(function, contextvars.copy_context(), loop, loop.create_future())
+        job = _Job(function, begin, contextvars.copy_context(), loop, loop.create_future())
         self._submit(job)
         try:
             return await job.future
         except asyncio.CancelledError:
             self._give_up(job)
             raise
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """While a worker thread of this pool waits in this block, another may take its place; for any other thread
+        the block changes nothing. At most 256 places are lent at once; beyond that they are kept."""
+        job: _Job | None = getattr(self._here, "job", None)
+        if job is None or not self._lend(job):
+            yield
+            return
+        try:
+            yield
+        finally:
+            with self._lock:
+                job.lent = False
+                self._lent -= 1
+                if not job.given_up:
+                    self._live += 1
 
     def close(self) -> None:
         """Let idle threads end; threads in a call end after it."""
@@ -96,12 +120,32 @@ class ToolThreads:
                     next_step="Give blocking tools a time-out of their own, or make them async.",
                 )
             self._queued += 1
-            start = self._queued > self._idle and self._live < self.max_threads
-            if start:
-                self._live += 1
+            start = self._takes_another()
         self._jobs.put(job)
         if start:
-            threading.Thread(target=self._work, name="agentforge-tool", daemon=True).start()
+            self._start()
+
+    def _takes_another(self) -> bool:
+        """Whether a thread is to be started, which is counted already; with the lock held."""
+        start = self._queued > self._idle and self._live < self.max_threads
+        if start:
+            self._live += 1
+        return start
+
+    def _start(self) -> None:
+        threading.Thread(target=self._work, name="agentforge-tool", daemon=True).start()
+
+    def _lend(self, job: _Job) -> bool:
+        with self._lock:
+            if job.lent or job.given_up or self._lent >= _MOST_LENT:
+                return False
+            job.lent = True
+            self._lent += 1
+            self._live -= 1
+            start = self._takes_another()
+        if start:
+            self._start()
+        return True
 
     def _give_up(self, job: _Job) -> None:
         with self._lock:
@@ -110,18 +154,18 @@ class ToolThreads:
                 return
             if self._replaced < self.max_abandoned:
                 self._replaced += 1
-                self._live -= 1
-                start = self._queued > self._idle and self._live < self.max_threads
-                if start:
-                    self._live += 1
+                self._live -= not job.lent
+                start = self._takes_another()
             else:
                 job.keeps_place = True
                 self._stuck += 1
+                self._live += job.lent
                 start = False
         if start:
-            threading.Thread(target=self._work, name="agentforge-tool", daemon=True).start()
+            self._start()
 
     def _work(self) -> None:
+        job: _Job | None
         while True:
             with self._lock:
                 self._idle += 1
@@ -140,17 +184,23 @@ class ToolThreads:
                 if job.given_up:
                     continue
                 job.started = True
-            if not self._serve(job):
+                if job.begin is not None:
+                    job.begin()
+            serving = self._serve(job)
+            del job  # an idle thread holds nothing of the last run
+            if not serving:
                 return
 
     def _serve(self, job: _Job) -> bool:
         """Run the job; false when this thread has lost its place meanwhile and is to end."""
         result: Any = None
         error: BaseException | None = None
+        self._here.job = job
         try:
             result = job.context.run(job.function)
         except BaseException as raised:
             error = raised
+        self._here.job = None
         with self._lock:
             job.finished = True
             replaced = job.given_up and not job.keeps_place
@@ -158,11 +208,15 @@ class ToolThreads:
                 self._replaced -= 1
             elif job.given_up:
                 self._stuck -= 1
+            ends = replaced or self._live > self.max_threads  # another has the place that it had lent
+            if ends and not replaced:
+                self._live -= 1
         if not job.given_up:
             # RuntimeError: the loop is closed, and nobody waits any more.
             with contextlib.suppress(RuntimeError):
                 job.loop.call_soon_threadsafe(_deliver, job.future, result, error)
-        return not replaced
+        del job, error  # the error's traceback holds this frame
+        return not ends
 
 
 def _deliver(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
@@ -170,8 +224,8 @@ def _deliver(future: asyncio.Future[Any], result: Any, error: BaseException | No
         return
     if error is None:
         future.set_result(result)
-    elif isinstance(error, (StopIteration, SystemExit, KeyboardInterrupt)):
-        # A future cannot carry StopIteration, and the other two would end the event loop.
+    elif isinstance(error, (StopIteration, SystemExit)):
+        # A future cannot carry StopIteration, and SystemExit would end the event loop.
         wrapped = RuntimeError(f"the tool raised {type(error).__name__}: {error}")
         wrapped.__cause__ = error
         future.set_exception(wrapped)

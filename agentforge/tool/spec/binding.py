@@ -16,6 +16,7 @@ __all__ = ("Binder", "arguments_error")
 
 _FIXED_TYPES = (str, int, float, bool, bytes, type(None), frozenset, enum.Enum)
 _SHOWN_PROBLEMS = 20
+_SURPLUS = "is not a parameter of this tool"
 
 
 class Binder:
@@ -55,7 +56,10 @@ class Binder:
             else:
                 bound[name] = make_default()
         if given != len(arguments):
-            problems += [self._surplus(name) for name in arguments if name not in self._known]
+            surplus = [name for name in arguments if name not in self._known]
+            # Near misses take time to find: only for those that are shown.
+            problems += [self._surplus(name) for name in surplus[:_SHOWN_PROBLEMS]]
+            problems += [ArgumentProblem(name[:80], _SURPLUS) for name in surplus[_SHOWN_PROBLEMS:]]
         if problems:
             raise arguments_error(self._tool, problems)
         return bound
@@ -63,9 +67,8 @@ class Binder:
     def _surplus(self, name: str) -> ArgumentProblem:
         import difflib
 
-        near = difflib.get_close_matches(str(name), self._known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        return ArgumentProblem(str(name)[:80], f"is not a parameter of this tool{hint}")
+        near = difflib.get_close_matches(name[:80], self._known, n=1)
+        return ArgumentProblem(name[:80], f"{_SURPLUS}; did you mean {near[0]!r}?" if near else _SURPLUS)
 
 
 def _problems_of(wire_name: str, error: Mismatch) -> list[ArgumentProblem]:

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from agentforge.model.exact_number import RoundedFloat
 from agentforge.tool.spec.coercion import Mismatch, came, number_from_text
 
 __all__ = ("Choices",)
@@ -84,7 +85,7 @@ def _key(value: Any) -> tuple[str, Any]:
     if isinstance(value, bool):
         return "boolean", value
     if isinstance(value, (int, float)):
-        return "number", value
+        return "number" if type(value) is not RoundedFloat else "rounded", value
     return type(value).__name__ if not isinstance(value, str) else "text", value
 
 

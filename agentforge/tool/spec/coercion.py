@@ -1,17 +1,21 @@
 """Exact conversion of single JSON values, and how a value that does not fit is spoken of.
 
 *Exact* means that nothing is lost or guessed: ``1.0`` is the integer 1 and ``"5"`` the integer 5, but ``True`` is no
-number, ``"007"`` no integer, and ``2**53 + 1`` no float.
+number, ``"007"`` no integer, and ``2**53 + 1`` no float. A fraction is the float nearest to it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from decimal import Decimal
+from typing import Any, NoReturn, TypeAlias
+
+from agentforge.model.exact_number import RoundedFloat, read_number, whole_number
 
 __all__ = (
     "Mismatch",
+    "Path",
     "came",
     "convert_each",
     "expected",
@@ -24,7 +28,7 @@ __all__ = (
     "to_str",
 )
 
-Path = tuple[str | int, ...]
+Path: TypeAlias = tuple[str | int, ...]
 _SHOWN = 40
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -56,14 +60,16 @@ def came(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return f"the text {_short(value)!r}" if value else "an empty text"
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, Decimal)):
         return f"the number {_short(_digits(value))}"
     if isinstance(value, (list, tuple)):
         return f"a list of {len(value)}"
     return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
 
 
-def _digits(value: float) -> str:
+def _digits(value: float | Decimal) -> str:
+    if isinstance(value, RoundedFloat):
+        return value.text
     try:
         return str(value)
     except ValueError:  # more digits than Python writes
@@ -95,7 +101,7 @@ def to_int_strictly(value: Any) -> int:
     if type(value) is int:
         return value
     if type(value) is float and value.is_integer():
-        return int(value)
+        return whole_number(value)
     raise expected("an integer", value)
 
 
@@ -111,9 +117,11 @@ def to_int(value: Any) -> int:
 
 
 def to_float_strictly(value: Any) -> float:
-    """A float from any number that it can hold exactly."""
+    """A float from a fraction, or from a whole number that it can hold exactly."""
     if type(value) is float:
         return value
+    if type(value) is RoundedFloat:
+        return float(value)
     if type(value) is int:
         try:
             made = float(value)
@@ -137,6 +145,8 @@ def to_float(value: Any) -> float:
 def number_from_text(text: str, *, integer: bool = False) -> int | float | None:
     """The number that a text writes as JSON would; ``None`` if it writes none (``"007"``, ``" 5"``, ``"1e999"``).
 
+    One with more digits than a float holds is an integer where it is whole, else a `RoundedFloat`.
+
     >>> number_from_text("12"), number_from_text("1.5"), number_from_text("1.5", integer=True)
     (12, 1.5, None)
     """
@@ -146,8 +156,10 @@ def number_from_text(text: str, *, integer: bool = False) -> int | float | None:
         return int(text)
     if integer or not _NUMBER.fullmatch(text):
         return None
-    made = float(text)
-    return made if abs(made) != float("inf") else None
+    try:
+        return read_number(text)
+    except ValueError:
+        return None
 
 
 def convert_each(values: Iterable[tuple[str | int, Any]], convert: Callable[[Any], Any]) -> NoReturn:

@@ -1,27 +1,28 @@
 """Types that take pydantic: models, dataclasses, typed dicts, named tuples, unions, constraints.
 
 Only its public API is used. Values are validated as strict JSON; what strict JSON refuses although nothing would be
-lost (``2.0`` for an integer, and where the tool is not strict ``"2"``) is put right at its place and tried again.
+lost (``2.0`` for an integer, and where the tool is not strict ``"2"``) is brought into shape and tried again.
 """
 
 from __future__ import annotations
 
 import collections.abc
-import json
 import sys
 import types
 import typing
 from collections.abc import Sequence
 from typing import Any
 
-from agentforge.errors import ToolDeclarationError
-from agentforge.tool.spec.coercion import Mismatch, came, number_from_text
-from agentforge.tool.spec.json_validator import compile_validator, problems_of
-from agentforge.tool.spec.reshaping import Reshaper
+from agentforge.errors import ArgumentProblem, ToolDeclarationError
+from agentforge.model.exact_number import RoundedFloat
+from agentforge.tool.spec.coercion import Mismatch, Path, came
+from agentforge.tool.spec.json_validator import compile_validator, has_many_parts, problems_in
+from agentforge.tool.spec.long_numbers import LongNumbers, has_long_number, may_round
+from agentforge.tool.spec.reshaping import DECIMAL_PATTERN, Reshaper
 
 __all__ = ("ModelType", "model_schemas", "no_json_form")
 
-_PASSES = 8
+_MANY = 1000
 _STREAMS = (collections.abc.Iterable, collections.abc.Collection, collections.abc.Iterator, collections.abc.Generator)
 _SURPLUS = ("extra_forbidden", "unexpected_keyword_argument")
 
@@ -29,7 +30,18 @@ _SURPLUS = ("extra_forbidden", "unexpected_keyword_argument")
 class ModelType:
     """One parameter's type adapter; ``convert`` takes a parsed JSON value and raises `Mismatch`."""
 
-    __slots__ = ("_checker", "_error", "_open", "_reshaper", "_strict", "_to_json", "_tool", "adapter", "schema")
+    __slots__ = (
+        "_checker",
+        "_error",
+        "_long_numbers",
+        "_open",
+        "_reshaper",
+        "_strict",
+        "_to_json",
+        "_tool",
+        "adapter",
+        "schema",
+    )
 
     def __init__(self, hint: Any, *, strict: bool, tool: str, parameter: str) -> None:
         with _refused(hint, tool, parameter):
@@ -41,68 +53,73 @@ class ModelType:
         self._to_json = to_json
         self._strict = strict
         self._tool = tool
-        self._open = False
         self._checker: Any = None
-        self.schema: dict[str, Any] = {}
-        self._reshaper = Reshaper({}, text_to_number=False, drop_nulls=True)
+        self.use_schema({}, has_open_models=False)
 
     def use_schema(self, schema: dict[str, Any], *, has_open_models: bool) -> None:
         """The finished schema with its definitions; it decides surplus keys where a model says ``extra="allow"``."""
         self.schema = schema
         self._open = has_open_models
+        self._long_numbers = LongNumbers(schema) if may_round(schema) else None
         # A model that was made to name every field says null where it would have left one out.
-        self._reshaper = Reshaper(schema, text_to_number=False, drop_nulls=True)
+        self._reshaper = Reshaper(schema, text_to_number=not self._strict, drop_nulls=True)
 
     def convert(self, value: Any) -> Any:
         """The value as the declared type."""
-        extra = None if self._open else "forbid"
-        for attempt in range(_PASSES):
+        try:
+            return self._made(value)
+        except self._error as error:
+            reshaped = self._reshaper.reshape(value)
+            if reshaped is value:
+                raise Mismatch(self._problems(value, error)) from None
+        try:
+            return self._made(reshaped)
+        except self._error as error:
+            raise Mismatch(self._problems(reshaped, error)) from None
+
+    def _made(self, value: Any) -> Any:
+        if self._long_numbers is not None and has_long_number(value):
+            value = self._long_numbers.reshape(value)
+        made = self.adapter.validate_json(self._to_json(value), strict=True, extra=None if self._open else "forbid")
+        if self._open:
+            found = problems_in(value, self._check())
+            if found:
+                raise Mismatch(_located(found))
+        return made
+
+    def _problems(self, value: Any, error: Any) -> list[tuple[Path, str]]:
+        if error.error_count() > _MANY and has_many_parts(value):
+            # Listing them all takes longer than finding them; the first in terms of the schema tells enough.
             try:
-                made = self.adapter.validate_json(self._to_json(value), strict=True, extra=extra)
-            except self._error as error:
-                if attempt == 0 and (reshaped := self._reshaper.reshape(value)) is not value:
-                    value = reshaped
-                    continue
-                faults = error.errors(include_url=False)
-                repaired = self._repaired(value, faults)
-                if repaired is None:
-                    raise Mismatch(_problems(value, faults)) from None
-                value = repaired[0]
-            else:
-                if self._open:
-                    self._check_surplus(value)
-                return made
-        raise Mismatch(_problems(value, faults))
+                found = problems_in(value, self._check())
+            except ToolDeclarationError:  # a pattern that only pydantic reads
+                found = []
+            if found:
+                return _located(found)
+        return _problems(value, error.errors(include_url=False)[:_MANY])
 
-    def _repaired(self, value: Any, faults: Sequence[Any]) -> tuple[Any] | None:
-        """The value with every number put right that can be without loss; ``None`` when none can."""
-        root = [json.loads(json.dumps(value))]
-        changed = False
-        for fault in faults:
-            steps = _steps(value, fault["loc"])
-            parent: Any = root
-            last: str | int = 0
-            for step in steps:
-                parent, last = parent[last], step
-            number = _exact_number(fault["type"], parent[last], strict=self._strict)
-            if number is not None:
-                parent[last] = number
-                changed = True
-        return (root[0],) if changed else None
-
-    def _check_surplus(self, value: Any) -> None:
+    def _check(self) -> Any:
         if self._checker is None:
             self._checker = compile_validator(self.schema, tool=self._tool)
-        found = [problem for error in self._checker.iter_errors(value) for problem in problems_of(error)]
-        if found:
-            raise Mismatch([(tuple(filter(None, (problem.path,))), problem.message) for problem in found])
+        return self._checker
 
 
 def model_schemas(models: dict[str, ModelType]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """The schemas of all parameters that need a model, with one set of definitions whose names do not collide."""
     from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
 
-    found, shared = TypeAdapter.json_schemas([(name, "validation", model.adapter) for name, model in models.items()])
+    class Generator(GenerateJsonSchema):
+        def decimal_schema(self, schema: Any) -> dict[str, Any]:
+            """As for a plain decimal, the form of its text is told."""
+            made = super().decimal_schema(schema)
+            for part in made.get("anyOf", ()):
+                if part.get("type") == "string":
+                    part["pattern"] = DECIMAL_PATTERN
+            return made
+
+    inputs = [(name, "validation", model.adapter) for name, model in models.items()]
+    found, shared = TypeAdapter.json_schemas(inputs, schema_generator=Generator)  # type: ignore[arg-type]
     schemas = {name: dict(found[name, "validation"]) for name in models}
     return schemas, dict(shared.get("$defs", {}))
 
@@ -202,18 +219,18 @@ def _steps(value: Any, place: Sequence[str | int]) -> list[str | int]:
     return steps
 
 
-def _exact_number(fault: str, value: Any, *, strict: bool) -> int | float | None:
-    if fault.startswith("int_"):
-        if type(value) is float and value.is_integer():
-            return int(value)
-        return number_from_text(value, integer=True) if isinstance(value, str) and not strict else None
-    if fault == "float_type" and isinstance(value, str) and not strict:
-        return number_from_text(value)
-    return None
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[step]
+    return value
 
 
-def _problems(value: Any, faults: Sequence[Any]) -> list[tuple[tuple[str | int, ...], str]]:
-    problems: dict[tuple[tuple[str | int, ...], str], None] = {}
+def _located(problems: Sequence[ArgumentProblem]) -> list[tuple[Path, str]]:
+    return [((problem.path,) if problem.path else (), problem.message) for problem in problems]
+
+
+def _problems(value: Any, faults: Sequence[Any]) -> list[tuple[Path, str]]:
+    problems: dict[tuple[Path, str], None] = {}
     for fault in faults:
         path = tuple(_steps(value, fault["loc"]))
         kind = fault["type"]
@@ -223,7 +240,9 @@ def _problems(value: Any, faults: Sequence[Any]) -> list[tuple[tuple[str | int, 
         elif kind in _SURPLUS:
             message = "is not a known field"
         else:
-            message = f"{_lower_first(fault['msg'])}; {came(fault['input'])} came"
+            given = _at(value, path)
+            given = given if isinstance(given, RoundedFloat) else fault["input"]
+            message = f"{_lower_first(fault['msg'])}; {came(given)} came"
         problems[path, message] = None
     return list(problems)
 

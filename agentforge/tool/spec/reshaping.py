@@ -7,14 +7,19 @@ is the validator's part. A value that needs no change is returned as the same ob
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+from agentforge.model.exact_number import whole_number
 from agentforge.tool.spec.coercion import number_from_text
+from agentforge.tool.spec.fitting import Fitting, KnownFits
 from agentforge.tool.spec.walk import resolve_reference
 
-__all__ = ("Reshaper",)
+__all__ = ("DECIMAL_PATTERN", "Reshaper")
 
+DECIMAL_PATTERN = "^-?[0-9]+([.][0-9]+)?$"
+"""The form of a decimal's text in our schemas, by which a decimal is told from a text."""
 _DEPTH = 200
+_DECIMAL = frozenset({"string", "decimal"})
 _NUMBERS = frozenset({"integer", "number"})
 
 
@@ -22,34 +27,48 @@ class Reshaper:
     """Reshapes values by ``schema``. ``text_to_number`` reads numbers from texts where only a number will do;
     ``drop_nulls`` leaves out nulls of optional properties that cannot be null."""
 
-    __slots__ = ("_drop_nulls", "_root", "_text_to_number")
+    __slots__ = ("_drop_nulls", "_root", "_targets", "_text_to_number", "_types")
+    scalars: ClassVar[tuple[type, ...]] = (float, str)
 
     def __init__(self, schema: Mapping[str, Any], *, text_to_number: bool, drop_nulls: bool) -> None:
         self._root = schema
         self._text_to_number = text_to_number
         self._drop_nulls = drop_nulls
+        self._targets: dict[int, Mapping[str, Any] | None] = {}
+        self._types: dict[int, frozenset[str]] = {}
 
     def reshape(self, value: Any) -> Any:
         """The value in shape; the same object when nothing was to be done."""
-        return self._shape(value, self._root, 0)
+        return self._shape(value, self._root, 0, {})
 
-    def _shape(self, value: Any, schema: Any, depth: int) -> Any:
-        schema = self._target(schema)
+    def _shape(self, value: Any, schema: Any, depth: int, known: KnownFits) -> Any:
+        schema = self.target(schema)
         if schema is None or depth > _DEPTH:
             return value
+        branch = None
         if isinstance(value, dict):
-            value = self._object(value, schema, depth)
+            branch = self._branch(value, "object", schema, known)
+            value = self._object(value, schema, depth, known)
         elif isinstance(value, list):
-            value = self._list(value, schema, depth)
-        elif isinstance(value, (float, str)):
-            value = self._number(value, self._types(schema, 0))
+            branch = self._branch(value, "array", schema, known)
+            value = self._list(value, schema, depth, known)
+        elif isinstance(value, self.scalars):
+            value = self.number(value, self.types(schema))
         for part in schema.get("allOf", ()):
-            value = self._shape(value, part, depth + 1)
-        branch = self._branch(value, schema)
-        return value if branch is None else self._shape(value, branch, depth + 1)
+            value = self._shape(value, part, depth + 1, known)
+        return value if branch is None else self._shape(value, branch, depth + 1, known)
 
-    def _target(self, schema: Any) -> Mapping[str, Any] | None:
+    def target(self, schema: Any) -> Mapping[str, Any] | None:
         """The schema behind references; what stands beside one (a description) decides nothing here."""
+        if type(schema) is dict and "$ref" not in schema:
+            return schema
+        # Schemas live as long as the root that holds them, and so do their ids.
+        key = id(schema)
+        if key not in self._targets:
+            self._targets[key] = self._find_target(schema)
+        return self._targets[key]
+
+    def _find_target(self, schema: Any) -> Mapping[str, Any] | None:
         for _ in range(_DEPTH):
             if not isinstance(schema, Mapping):
                 return None
@@ -59,7 +78,14 @@ class Reshaper:
             schema = resolve_reference(self._root, reference)
         return None
 
-    def _object(self, value: dict[str, Any], schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def is_left_out(self, value: Any, declared: Any) -> bool:
+        """Whether ``value``, of an optional property, is a null that says that it was left out."""
+        if value is not None or not self._drop_nulls:
+            return False
+        types = self.types(declared)
+        return bool(types) and "null" not in types
+
+    def _object(self, value: dict[str, Any], schema: Mapping[str, Any], depth: int, known: KnownFits) -> dict[str, Any]:
         properties = schema.get("properties")
         properties = properties if isinstance(properties, Mapping) else {}
         rest = schema.get("additionalProperties")
@@ -67,59 +93,72 @@ class Reshaper:
         changed: dict[str, Any] | None = None
         for key, inner in value.items():
             declared = properties.get(key, rest)
-            if inner is None and self._drop_nulls and key in properties and key not in required:
-                types = self._types(declared, 0)
-                if types and "null" not in types:
+            if inner is None:
+                if key in properties and key not in required and self.is_left_out(inner, declared):
                     changed = dict(value) if changed is None else changed
                     del changed[key]
                 continue
-            shaped = self._shape(inner, declared, depth + 1)
+            shaped = self._shape(inner, declared, depth + 1, known)
             if shaped is not inner:
                 changed = dict(value) if changed is None else changed
                 changed[key] = shaped
         return value if changed is None else changed
 
-    def _list(self, value: list[Any], schema: Mapping[str, Any], depth: int) -> list[Any]:
+    def _list(self, value: list[Any], schema: Mapping[str, Any], depth: int, known: KnownFits) -> list[Any]:
         first = schema.get("prefixItems")
         first = first if isinstance(first, (list, tuple)) else ()
         rest = schema.get("items")
         shaped = [
-            self._shape(inner, first[index] if index < len(first) else rest, depth + 1)
+            self._shape(inner, first[index] if index < len(first) else rest, depth + 1, known)
             for index, inner in enumerate(value)
         ]
         return shaped if any(new is not old for new, old in zip(shaped, value, strict=True)) else value
 
-    def _number(self, value: float | str, types: frozenset[str]) -> Any:
+    def number(self, value: Any, types: frozenset[str]) -> Any:
+        """A number or text as the number that ``types`` ask for, where that is exact; else as it is."""
         if isinstance(value, float):
-            return int(value) if "integer" in types and "number" not in types and value.is_integer() else value
+            whole = "integer" in types and "number" not in types and value.is_integer()
+            return whole_number(value) if whole else value
         if self._text_to_number and types & _NUMBERS and "string" not in types:
             found = number_from_text(value, integer="number" not in types)
             return value if found is None else found
         return value
 
-    def _types(self, schema: Any, depth: int) -> frozenset[str]:
-        """The JSON types a schema takes, over references and alternatives; empty when it does not say."""
-        schema = self._target(schema)
+    def types(self, schema: Any) -> frozenset[str]:
+        """The JSON types a schema takes, over references and alternatives, and ``decimal`` for a decimal's text; empty
+        when it does not say."""
+        found = self._types.get(id(schema))
+        if found is None:
+            found = self._types[id(schema)] = self._find_types(schema, 0)
+        return found
+
+    def _find_types(self, schema: Any, depth: int) -> frozenset[str]:
+        schema = self.target(schema)
         if schema is None or depth > _DEPTH:
             return frozenset()
         kind = schema.get("type")
         if isinstance(kind, str):
-            return frozenset((kind,))
+            return _DECIMAL if schema.get("pattern") == DECIMAL_PATTERN else frozenset((kind,))
         if isinstance(kind, (list, tuple)):
             return frozenset(each for each in kind if isinstance(each, str))
         found: frozenset[str] = frozenset()
         for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-            types = self._types(part, depth + 1)
+            types = self._find_types(part, depth + 1)
             if not types:
                 return frozenset()
             found |= types
         return found
 
-    def _branch(self, value: Any, schema: Mapping[str, Any]) -> Any:
-        """The one alternative that takes objects (or lists), when the value is one; with several none is chosen."""
-        wanted = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else None
-        if wanted is None:
+    def _branch(self, value: Any, kind: str, schema: Mapping[str, Any], known: KnownFits) -> Any:
+        """The alternative that an object or a list is shaped by: the only one of its type, else the first that it
+        fits; ``None`` where it fits one as it is, or none at all."""
+        if "anyOf" not in schema and "oneOf" not in schema:
             return None
-        parts = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
-        fitting = [part for part in parts if wanted in self._types(part, 0)]
-        return fitting[0] if len(fitting) == 1 else None
+        possible = [part for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if kind in self.types(part)]
+        if len(possible) < 2:
+            return possible[0] if possible else None
+        fitting = Fitting(self, known)
+        possible = [part for part in possible if fitting.fits(value, part, reshaped=True)]
+        if any(fitting.fits(value, part, reshaped=False) for part in possible):
+            return None
+        return possible[0] if possible else None

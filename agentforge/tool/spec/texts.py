@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import UUID
 
+from agentforge.model.exact_number import RoundedFloat
 from agentforge.tool.spec.coercion import expected
 
 __all__ = ("to_date", "to_datetime", "to_decimal", "to_decimal_strictly", "to_time", "to_uuid")
@@ -38,6 +39,8 @@ def _decimal(value: Any, form: re.Pattern[str]) -> Decimal:
         return Decimal(value)
     if type(value) is float:
         return Decimal(repr(value))
+    if type(value) is RoundedFloat:
+        return Decimal(value.text)
     if isinstance(value, str) and len(value) <= _DIGITS and form.fullmatch(value):
         return Decimal(value)
     raise expected("a decimal number", value)

@@ -20,6 +20,7 @@ from uuid import UUID
 from agentforge.tool.spec import coercion
 from agentforge.tool.spec.choices import Choices
 from agentforge.tool.spec.coercion import Mismatch, came, convert_each, expected
+from agentforge.tool.spec.reshaping import DECIMAL_PATTERN
 from agentforge.tool.spec.texts import to_date, to_datetime, to_decimal, to_decimal_strictly, to_time, to_uuid
 
 __all__ = ("Convert", "PlainType", "fixed_array", "plain_type")
@@ -46,7 +47,7 @@ def _none(value: Any) -> None:
 
 
 _ANYTHING = PlainType({}, _same, accepts_null=True)
-_DECIMAL = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^-?[0-9]+([.][0-9]+)?$"}]}
+_DECIMAL = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": DECIMAL_PATTERN}]}
 # type: (schema, conversion, conversion where strict)
 _SCALARS: dict[Any, tuple[dict[str, Any], Convert, Convert]] = {
     str: ({"type": "string"}, coercion.to_str, coercion.to_str),

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import random
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -204,6 +209,42 @@ def test_notices_of_turns_come_with_every_request_that_holds_them() -> None:
         codes = [notice.code for notice in encode.encode(turns, parameters).notices]
         assert codes == ["assistant_media_left_out"]
     assert encode.encode(turns[:1], parameters).notices == ()
+
+
+@contextmanager
+def _threads_that_alternate() -> Iterator[ThreadPoolExecutor]:
+    """Threads that give way to each other as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            yield threads
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_threads_that_share_an_encoder_get_the_bytes_of_a_fresh_one() -> None:
+    """Histories that grow, branch and begin anew, over several models and sets of tools, in a cache that is full."""
+    shared = encoder(DEEPSEEK, max_turns=8, max_bytes=4000)
+    common: list[ChatMessage] = [UserMessage("q"), *round_of(0), AiMessage("a"), UserMessage("more")]
+
+    def converse(seed: int) -> int:
+        pick = random.Random(seed)
+        history = list(common)
+        for number in range(60):
+            if pick.random() < 0.3:
+                history = [*common[: pick.choice([1, 3, 5])], UserMessage(f"{seed}/{number}")]
+            history += pick.choice([round_of(number), [AiMessage(f"{seed}:{number}" * 20), UserMessage("next")]])
+            tools = (WEATHER,) if pick.random() < 0.5 else ()
+            parameters = ChatRequestParameters(model_name=pick.choice(["a", "b", "c", "d", "e"]), tools=tools)
+            assert shared.encode(history, parameters).body == encoder(DEEPSEEK).encode(history, parameters).body, (
+                seed,
+                number,
+            )
+        return seed
+
+    with _threads_that_alternate() as threads:
+        assert list(threads.map(converse, range(16))) == list(range(16))
 
 
 @settings(max_examples=40, deadline=None)

@@ -161,6 +161,13 @@ INSIDE: list[Any] = [
     ({"code": "Bad", "error": "text"}, ModelError),
     ({"error": True}, ModelError),
     ({"base_resp": {"status_code": 1004, "status_msg": "login fail"}}, ModelError),
+    (
+        {"object": "error", "message": "CUDA", "type": "InternalServerError", "param": None, "code": 500},
+        OverloadedError,
+    ),
+    ({"object": "error", "message": "bad", "type": "invalid_request_error"}, InvalidRequestError),
+    ({"detail": "Unauthorized"}, ModelError),
+    ({"code": "Throttling", "message": "slow", "request_id": "r"}, ModelError),
 ]
 
 
@@ -180,10 +187,17 @@ def test_an_error_in_a_good_answer_is_raised_by_what_it_says(body: dict[str, Any
         {"error": "", "choices": []},
         {"base_resp": {"status_code": 0}},
         {"base_resp": {"status_code": 7}, "choices": [1]},
+        {"message": "", "detail": []},
+        {"message": "m", "detail": "d", "choices": [1]},
     ],
 )
 def test_an_empty_error_is_none(body: dict[str, Any]) -> None:
     assert not holds_error(body)
+
+
+def test_the_words_of_an_error_in_a_good_answer_are_kept() -> None:
+    with pytest.raises(OverloadedError, match="CUDA out of memory"):
+        plain({"object": "error", "message": "CUDA out of memory", "code": 500})
 
 
 def test_an_error_in_a_choice_is_raised() -> None:

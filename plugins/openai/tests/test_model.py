@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,8 +14,10 @@ import pytest
 from agentforge.errors import (
     AuthenticationError,
     ConfigurationError,
+    InvalidRequestError,
     ModelConnectionError,
     OverloadedError,
+    ProtocolError,
     StreamTruncatedError,
 )
 from agentforge.http import HttpTimeouts, HttpxTransport, RetryPolicy
@@ -178,6 +180,27 @@ async def _watched(inner: Any, seen: list[str]) -> AsyncIterator[Any]:
         yield answer
 
 
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json", "text/html"])
+async def test_what_answers_a_streamed_request_is_bounded_whatever_it_is(kind: str) -> None:
+    """An endless answer ends at ``max_body_bytes``, and the connection with it."""
+    transport = FakeTransport(_endless(sse(delta(content="x"), done=False)), headers={"content-type": kind})
+    model = model_on(transport, max_body_bytes=5000)
+    with pytest.raises(ProtocolError, match=r"max_body_bytes \(5000 bytes\)"):
+        await all_of(model)
+    assert transport.open_streams == 0
+
+
+def _endless(chunk: bytes) -> Iterator[bytes]:
+    while True:
+        yield chunk
+
+
+async def test_a_page_without_a_type_is_shown() -> None:
+    model = model_on(FakeTransport([b"<html>Sign", b" in</html>"], headers={"content-type": ""}))
+    with pytest.raises(ProtocolError, match="Sign in"):
+        await all_of(model)
+
+
 async def test_the_response_does_not_wait_for_a_server_that_keeps_the_stream_open() -> None:
     released = asyncio.Event()
 
@@ -227,6 +250,20 @@ async def test_a_broken_history_is_mended_and_the_response_says_so() -> None:
     roles = [entry["role"] for entry in transport.bodies[0]["messages"]]
     assert roles == ["user", "assistant", "tool", "assistant", "tool", "user"]
     assert [notice.code for notice in response.notices] == ["history_call_without_result"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "what"),
+    [([], "no message"), ([ToolExecutionResultMessage("c1", "ping", "ok")], "results belong to no call")],
+)
+async def test_a_request_without_a_message_is_refused_before_it_is_sent(messages: list[ChatMessage], what: str) -> None:
+    transport = FakeTransport()
+    model = model_on(transport)
+    with pytest.raises(InvalidRequestError, match=what):
+        await model.chat(ChatRequest(messages))
+    with pytest.raises(InvalidRequestError, match=what):
+        await all_of(model, ChatRequest(messages))
+    assert transport.requests == []
 
 
 async def test_a_history_is_sent_as_it_is() -> None:

@@ -151,6 +151,15 @@ def test_a_value_that_is_no_json_is_a_configuration_error() -> None:
         body_of(custom_parameters={"x": float("nan")})
 
 
+@pytest.mark.parametrize("key", [1, None, ("a",)])
+def test_a_custom_parameter_has_a_text_as_its_name(key: Any) -> None:
+    transport = FakeTransport()
+    parameters = ChatRequestParameters(custom_parameters={key: 2})
+    with pytest.raises(ConfigurationError, match="custom_parameters has the key"):
+        asyncio.run(model_on(transport).chat(ChatRequest("q", parameters)))
+    assert transport.requests == []
+
+
 def test_a_response_schema_is_sent_strict_and_fitted() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     wanted = ResponseFormat.json_schema(schema, name="reply", description="d")

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf, nan
 from typing import Any
 
 import pytest
 
 from agentforge.errors import ProtocolError, ToolArgumentsError
-from agentforge.model import FinishReason, ProviderState, TextContent, ThinkingContent, TokenUsage
+from agentforge.model import (
+    FinishReason,
+    ProviderState,
+    TextContent,
+    ThinkingContent,
+    TokenUsage,
+    response_from_json,
+    response_to_json,
+)
 from agentforge_openai.wire.usage import decode_usage
-from plugins.openai.tests.support import calls_of, message, piece, plain
+from plugins.openai.tests.support import calls_of, message, piece, plain, sse, streamed
 
 CALL = piece("look", '{"a": 1}', id="c1", type="function")
 
@@ -24,6 +34,10 @@ CALL = piece("look", '{"a": 1}', id="c1", type="function")
         pytest.param(piece("look", "", id="c1"), ("c1", "look", "{}"), id="empty arguments (MO-01)"),
         pytest.param(piece("look", id="c1"), ("c1", "look", "{}"), id="no arguments"),
         pytest.param(piece("look", {"a": "é"}, id="c1"), ("c1", "look", '{"a":"é"}'), id="arguments as an object"),
+        pytest.param(
+            piece("look", {"a": nan}, id="c1"), ("c1", "look", '{"a":NaN}'), id="NaN in an object of arguments"
+        ),
+        pytest.param(piece("look", [inf], id="c1"), ("c1", "look", "[Infinity]"), id="a list of arguments"),
         pytest.param(piece("look\n", "{}", id="c1"), ("c1", "look", "{}"), id="name with white space (MO-17)"),
         pytest.param(
             piece("look", '{"a": ', id="c1"), ("c1", "look", '{"a": '), id="broken arguments stay as they came"
@@ -64,6 +78,43 @@ def test_arguments_that_are_no_object_are_the_tools_business() -> None:
     for request in requests:
         with pytest.raises(ToolArgumentsError):
             request.arguments_as_map()
+
+
+def test_an_object_of_arguments_with_a_number_that_is_none_is_refused_as_arguments_are() -> None:
+    """Nothing takes its place, and the rest of the reply is whole."""
+    body = (
+        b'{"choices":[{"message":{"content":"so","tool_calls":[{"id":"c1","function":{"name":"a","arguments":%b}}]}}]}'
+    )
+    for number in (b"NaN", b"-Infinity", b"1e400"):
+        response = plain(body % (b'{"n":' + number + b"}"))
+        assert response.ai_message.text == "so"
+        assert response.notices == ()
+        with pytest.raises(ToolArgumentsError, match="is not a JSON number"):
+            response.ai_message.tool_execution_requests[0].arguments_as_map()
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400"])
+@pytest.mark.parametrize("way", ["plain", "streamed"])
+def test_a_number_that_json_has_not_becomes_null_with_a_notice(number: str, way: str) -> None:
+    """What is kept of a reply can always be saved and sent again."""
+    kept = '"content":"so","extra_content":{"a":[N,1]},"reasoning_details":[{"type":"t","score":N}]'
+    rest = '"usage":{"prompt_tokens":3,"completion_tokens":N,"cost":N}'
+    if way == "plain":
+        body = f'{{"choices":[{{"message":{{{kept}}}}}],{rest}}}'
+        response = plain(body.replace("N", number).encode())
+    else:
+        body = f'data: {{"choices":[{{"delta":{{{kept}}}}}]}}\n\ndata: {{"choices":[],{rest}}}\n\n'
+        response = streamed(sse(body.replace("N", number).encode()))
+    assert [notice.code for notice in response.notices] == ["number_not_finite"]
+    assert response.ai_message.provider_state == ProviderState("tests", {"extra_content": {"a": [None, 1]}})
+    assert (response.token_usage.input_tokens, response.token_usage.output_tokens) == (3, None)
+    assert response_from_json(response_to_json(response)) == replace(response, raw_body=None)
+
+
+def test_of_several_answers_the_first_by_its_number_is_read() -> None:
+    choices = [{"index": n, "message": {"content": text}} for n, text in ((1, "b"), (0, "a"))]
+    assert plain({"choices": choices}).ai_message.text == "a"
+    assert plain({"choices": choices[:1]}).ai_message.text == "b"
 
 
 def test_the_old_function_call_is_a_call() -> None:

@@ -307,6 +307,11 @@ def test_aliases_are_taken_back_in_events_too() -> None:
             [{"choices": [{"delta": {"content": "a"}}, {"index": 1, "delta": {"content": "b"}}]}], "a", id="n"
         ),
         pytest.param([delta(content="a"), {"choices": [{"index": 1, "delta": {"content": "b"}}]}], "a", id="other n"),
+        pytest.param(
+            [{"choices": [{"index": 1, "delta": {"content": "b"}}, {"index": 0, "delta": {"content": "a"}}]}],
+            "a",
+            id="n in another order",
+        ),
         pytest.param([delta(content=[{"type": "text", "text": "a"}, "b"])], "ab", id="content as a list"),
         pytest.param([delta(content="a"), {"object": "unknown"}, {"choices": [None]}], "a", id="unknown chunks"),
         pytest.param([delta(content="a"), {"choices": [{"finish_reason": "stop"}]}], "a", id="a choice without delta"),

@@ -13,7 +13,9 @@ from agentforge.errors import ModelError, OverloadedError, ProtocolError, Stream
 from agentforge.model import (
     FinishReason,
 )
+from agentforge_openai.wire.stream import StreamDecoder
 from plugins.openai.tests.support import (
+    answering,
     call_delta,
     calls_of,
     delta,
@@ -54,6 +56,11 @@ TRUNCATED = [
     pytest.param(sse(call_delta(piece("a", "{}", index=0, id="c1")), done=False), "", id="a complete call"),
     pytest.param(sse(delta(content="a"), delta(content="b"), done=False)[:-10], "a", id="inside an event"),
     pytest.param(sse(delta(content="a"), done=False) + b"data: [DO", "a", id="inside the end mark"),
+    pytest.param(sse(delta("", content="a"), done=False), "a", id="blank reasons are none"),
+    pytest.param(sse(call_delta(piece("a", '{"n": 1}', index=0, id="c1"), finish=""), done=False), "", id="a call too"),
+    pytest.param(sse(delta("null", content="a"), done=False), "a", id="the word null is no reason"),
+    pytest.param(b": ping\n\n: ping\n\n", "", id="comments only"),
+    pytest.param(b'data: {"choi', "", id="inside the first event"),
 ]
 
 
@@ -81,6 +88,37 @@ def test_a_last_event_without_its_blank_line_counts() -> None:
     assert streamed(sse(delta(content="a")).rstrip()).ai_message.text == "a"
 
 
+def test_a_blank_reason_before_the_end_mark_leaves_the_reply_whole() -> None:
+    response = streamed(sse(call_delta(piece("a", "{}", index=0, id="c1"), finish="")))
+    assert calls_of(response) == [("c1", "a", "{}")]
+    assert response.finish_reason is FinishReason.TOOL_EXECUTION
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "shown"),
+    [
+        (200, b"<html><title>Sign in</title></html>", "Sign in"),
+        (200, b'{"status": "starting"}', "starting"),
+        (200, b"upstream gone\n\nbye", "upstream gone"),
+        (204, b"", "status 204.*body is empty"),
+    ],
+)
+def test_a_body_that_is_no_stream_is_shown(status: int, body: bytes, shown: str) -> None:
+    decoder = StreamDecoder(answering(), status=status)
+    with pytest.raises(ProtocolError, match=f"not an event stream.*{shown}"):
+        [*decoder.feed(body[:9]), *decoder.feed(body[9:]), *decoder.finish()]
+
+
+def test_a_stream_is_bounded_as_an_answer_is() -> None:
+    chunk = sse(delta(content="more "), done=False)
+    decoder = StreamDecoder(answering(), max_bytes=10 * len(chunk))
+    for _ in range(10):
+        decoder.feed(chunk)
+    with pytest.raises(ProtocolError, match=f"max_body_bytes \\({10 * len(chunk)} bytes\\)") as caught:
+        decoder.feed(chunk)
+    assert caught.value.details["partial_text"] == "more " * 10
+
+
 @pytest.mark.parametrize("bad", [b"{broken", b"[1]", b"hello"])
 def test_an_event_that_is_no_object_is_an_error_with_its_number(bad: bytes) -> None:
     """Never skipped: what it held is unknown."""
@@ -89,9 +127,10 @@ def test_an_event_that_is_no_object_is_an_error_with_its_number(bad: bytes) -> N
     assert caught.value.details == {"event": 2, "partial_text": "a"}
 
 
-def test_an_end_mark_without_any_choice_is_a_protocol_error() -> None:
+@pytest.mark.parametrize("choices", [[], [{}], [None], None])
+def test_an_end_mark_without_any_choice_is_a_protocol_error(choices: Any) -> None:
     with pytest.raises(ProtocolError, match="without any choice"):
-        events_in(sse({"choices": [], "usage": USAGE}))
+        events_in(sse({"choices": choices, "usage": USAGE}))
 
 
 @pytest.mark.parametrize(
@@ -101,13 +140,47 @@ def test_an_end_mark_without_any_choice_is_a_protocol_error() -> None:
         ({"error": "no more"}, ModelError, "no more"),
         ({"choices": [{"delta": {}, "error": {"message": "upstream", "code": 502}}]}, OverloadedError, "upstream"),
         ({"error": {"message": "down", "type": "server_error"}, "choices": [{"delta": {}}]}, OverloadedError, "down"),
+        ({"object": "error", "message": "CUDA", "type": "InternalServerError", "code": 500}, OverloadedError, "CUDA"),
+        ({"object": "error", "code": 50001}, ModelError, "without any detail"),
+        ({"type": "error", "message": "CUDA"}, ModelError, "CUDA"),
+        ({"message": "gone", "choices": []}, ModelError, "gone"),
+        ({"detail": "worker died"}, ModelError, "worker died"),
+        ({"detail": [{"loc": ["body", "n"], "msg": "too many"}]}, ModelError, "body.n: too many"),
+        (b'event: error\ndata: {"message": "busy", "code": 503}\n\n', OverloadedError, "busy"),
+        (b'event: error\ndata: {"error": {"message": "busy", "code": 503}}\n\n', OverloadedError, "busy"),
+        (b'event: error\ndata: {"code": 503, "msg": "busy"}\n\n', OverloadedError, "busy"),
+        (b'event: error\ndata: {"status": 1}\n\n', ModelError, "no message"),
+        (b"event: error\ndata: worker died\n\n", ModelError, "worker died"),
+        (b'event: error\ndata: "worker died"\n\n', ModelError, "worker died"),
+        (b"event: error\ndata: [7]\n\n", ModelError, "7"),
     ],
 )
-def test_an_error_inside_a_good_stream_is_raised(chunk: dict[str, Any], kind: type[ModelError], words: str) -> None:
-    """Case ST-08: no reason is made up, and the text so far is kept."""
+def test_an_error_inside_a_good_stream_is_raised(chunk: Any, kind: type[ModelError], words: str) -> None:
+    """Case ST-08: no reason is made up, no call is handed out, and the text so far is kept."""
+    call = call_delta(piece("pay", "{}", index=0, id="c1"), finish="tool_calls")
     with pytest.raises(kind, match=words) as caught:
-        events_in(sse(delta(content="par"), chunk))
+        events_in(sse(delta(content="par"), call, chunk))
     assert caught.value.details["partial_text"] == "par"
+
+
+@pytest.mark.parametrize("end", [b"", b"\n\n"])
+def test_an_error_event_counts_also_as_the_last_words_of_a_stream(end: bytes) -> None:
+    with pytest.raises(ModelError, match="gone"):
+        events_in(sse(delta("stop", content="a"), done=False) + b"event: error\ndata: gone" + end)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {**delta(content=""), "message": "queued", "detail": "x"},
+        {"choices": [], "usage": USAGE, "detail": "tier 1"},
+        {"message": "", "detail": None},
+        {"message": {"role": "assistant"}},
+        b'event: message\ndata: {"choices": []}\n\n',
+    ],
+)
+def test_a_chunk_that_only_looks_like_an_error_is_none(chunk: Any) -> None:
+    assert streamed(sse(delta(content="a"), chunk, delta("stop"))).ai_message.text == "a"
 
 
 @given(st.binary(max_size=300))

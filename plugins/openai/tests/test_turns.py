@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -23,11 +24,13 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     UserMessage,
 )
-from plugins.openai.tests.support import FakeTransport, exchange, model_on
+from agentforge_openai.profile import provider_id
+from agentforge_openai.vendors import DEEPSEEK
+from plugins.openai.tests.support import FakeTransport, exchange, message, model_on
 
 ASK = UserMessage("q")
 CALL = ToolExecutionRequest("c1", "look", '{"a": 1}')
-OURS = "generic@llm.example"
+OURS = "generic@llm.example/v1"
 
 
 def sent(*messages: ChatMessage, vendor: str = "generic", **options: Any) -> list[dict[str, Any]]:
@@ -211,6 +214,58 @@ def test_reasoning_is_replayed_verbatim_to_its_provider_only(field: str) -> None
     assert sent(ASK, turn(OURS), ASK)[1] == {"role": "assistant", field: value, "content": "so"}
     assert sent(ASK, turn("elsewhere"), ASK)[1] == {"role": "assistant", "content": "so"}
     assert sent(ASK, turn(OURS), ASK, vendor="openai")[1] == {"role": "assistant", "content": "so"}
+
+
+@pytest.mark.parametrize(
+    ("to", "is_the_same"),
+    [
+        ("https://llm.example/v1/", True),
+        ("https://LLM.example/v1", True),
+        ("https://other.example/v1", False),
+        ("https://llm.example:8443/v1", False),
+        ("https://llm.example/anthropic", False),
+        ("http://llm.example/v1", False),
+    ],
+)
+def test_one_address_is_one_provider(to: str, is_the_same: bool) -> None:
+    """A gateway has several providers behind one host."""
+    answer = message(content="so", reasoning_content="because", extra_content={"s": 1})
+    _, response = exchange(ChatRequest([ASK]), answer=answer)
+    (_, replayed) = sent(ASK, response.ai_message, base_url=to)
+    assert ("reasoning_content" in replayed, "extra_content" in replayed) == (is_the_same, is_the_same)
+
+
+def test_the_paths_of_a_vendors_own_host_are_one_provider() -> None:
+    assert provider_id(DEEPSEEK, "https://api.deepseek.com/beta") == "deepseek"
+    assert provider_id(DEEPSEEK, "http://api.deepseek.com") == "deepseek@http://api.deepseek.com"
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (["c1", "c2"], ["c1", "c2"]),
+        (["c1", "c1", "c1"], ["c1", "c1-2", "c1-3"]),
+        (["", ""], ["call-1", "call-2"]),
+        (["", "call-1", "x", "x"], ["call-5", "call-1", "x", "x-4"]),
+        ([""], ["call-1"]),
+    ],
+)
+def test_calls_of_one_turn_have_ids_of_their_own_and_so_have_their_results(ids: list[str], expected: list[str]) -> None:
+    """Histories pair by position; servers by id."""
+    calls = [ToolExecutionRequest(identity, "look", "{}") for identity in ids]
+    results: list[ChatMessage] = [ToolExecutionResultMessage(one, "look", str(n)) for n, one in enumerate(ids)]
+    transport = FakeTransport()
+    model = model_on(transport)
+    turn = [ASK, AiMessage([TextContent("so"), *calls]), *results]
+    for history in (turn, [*turn, AiMessage("x"), ASK], [SystemMessage("s"), *turn]):
+        asyncio.run(model.chat(ChatRequest(history)))
+    for body in transport.bodies:
+        asked = next(entry for entry in body["messages"] if "tool_calls" in entry)
+        assert [call["id"] for call in asked["tool_calls"]] == expected
+        answered = [entry for entry in body["messages"] if entry["role"] == "tool"]
+        assert [(entry["tool_call_id"], entry["content"]) for entry in answered] == [
+            (identity, str(n)) for n, identity in enumerate(expected)
+        ]
 
 
 def test_signatures_of_calls_and_messages_go_back_where_the_row_keeps_them() -> None:

@@ -376,6 +376,8 @@ def test_the_environment_can_move_the_base(monkeypatch: pytest.MonkeyPatch) -> N
         ({"vendor": "azure", "base_url": None}, "no address of its own"),
         ({"base_url": "llm.example/v1"}, "not an http or https address"),
         ({"base_url": "https://user:secret-word@llm.example/v1"}, "holds credentials"),
+        ({"base_url": "https://llm.example/v1?key=secret-word"}, "holds a query"),
+        ({"base_url": "https://llm.example:secret-word/v1"}, "base_url is not valid"),
         ({"model": ""}, "model is empty"),
         ({"timeouts": 0}, "above 0"),
         ({"api_key": "key\nsecret-word"}, "no header can carry"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from agentforge.errors import ConfigurationError
-from agentforge.http.address import Proxy, parse_address, parse_proxy
+from agentforge.http.address import Proxy, parse_address, parse_base_url, parse_proxy
 
 OWN = Proxy("http://own.test:1")
 
@@ -75,3 +77,31 @@ def test_a_proxy_that_is_none(text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse_proxy(text)
     assert caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("https://m.test/v1?key=canary", "house_url of host 'm.test' holds a query"),
+        ("https://m.test/v1#canary", "house_url of host 'm.test' holds a fragment"),
+        ("https://u:canary@m.test/v1", "house_url of host 'm.test' holds credentials"),
+        ("https://canary@m.test/v1", "house_url of host 'm.test' holds credentials"),
+        ("https://m.test:canary/v1", "house_url is not valid"),
+        ("https://m.test/v1 canary", "house_url is not valid"),
+        ("u:canary@m.test/v1", "house_url is not an http or https address: 'm.test/v1'"),
+        ("m.test/v1?canary", "house_url is not an http or https address"),
+        ("ftp://m.test/v1", "house_url is not an http or https address: 'ftp://m.test/v1'"),
+        ("https:///v1", "house_url is not an http or https address"),
+    ],
+)
+def test_an_address_that_no_path_can_be_put_behind(url: str, message: str) -> None:
+    """It is refused by the name of its setting, and nothing of what may be a key is shown."""
+    with pytest.raises(ConfigurationError, match=re.escape(message)) as caught:
+        parse_base_url(url, "house_url")
+    assert "canary" not in f"{caught.value} {caught.value.next_step} {caught.value.__cause__}"
+
+
+@pytest.mark.parametrize("url", ["https://m.test/v1", "http://127.0.0.1:8000", "https://[::1]/a%2Fb/v1"])
+def test_an_address_that_paths_are_put_behind(url: str) -> None:
+    """As it was given, without the slash at its end."""
+    assert [parse_base_url(url), parse_base_url(url + "/")] == [url, url]

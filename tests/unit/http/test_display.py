@@ -29,6 +29,7 @@ def test_one_line_is_one_printable_line(text: str, limit: int) -> None:
         ("https://m.test/v1?key=canary&alt=sse&canary", "https://m.test/v1?key=***&alt=sse&***"),
         ("https://m.test?k=canary#canary", "https://m.test?k=***"),
         ("https://m.test/v1?api-version=2024-10-21", "https://m.test/v1?api-version=2024-10-21"),
+        ("u:canary@m.test/v1", "m.test/v1"),
         ("https://m.test/\r\n\x1b[2J", "https://m.test/ \\x1b[2J"),
     ],
 )
@@ -39,7 +40,8 @@ def test_an_address_without_its_secrets(url: str, shown: str) -> None:
 
 def test_headers_without_their_secrets() -> None:
     """Values of what is named like a credential or a cookie are masked, whatever they are; others by value."""
-    names = ("Authorization", "x-api-key", "api-key", "x-goog-api-key", "Cookie", "Set-Cookie", "Proxy-Authorization")
+    words = "Authorization x-api-key api-key x-goog-api-key Cookie Set-Cookie Proxy-Authorization X-Signature"
+    names = [*words.split(), "X-Amz-Credential", "X-Session-Id", "X-Password"]
     given_headers = [*((name, "canary") for name in names), ("x-a", "has canary2"), ("x-b", "plain")]
     shown = dict(safe_headers(given_headers, Secrets(["canary2"])))
     assert shown == dict.fromkeys(names, "***") | {"x-a": "has ***", "x-b": "plain"}
@@ -61,7 +63,56 @@ def test_members_named_like_credentials_are_masked(name: str, depth: int, value:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"max_tokens": 5}', '{"tokens": 12}', '"password"', "password: x", '{"a": "password"}']
+    "value",
+    [
+        ["canary"],
+        {"value": "canary"},
+        [{"v": ["canary", 'a"]}'], "}": "\\"}, "canary"],
+        {"a": json.dumps({"b": '"canary]}'})},
+        [],
+        1234,
+        -1.5e9,
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("name", ["password", "secrets", "accessTokens", "credentials"])
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_credential_that_is_no_text_is_masked_whole(value: object, name: str, depth: int) -> None:
+    """S9: lists, objects and numbers too, whatever brackets and quotes are in them; what follows stays."""
+
+    def nested(text: str) -> str:
+        for _ in range(depth):
+            text = json.dumps({"arguments": text})
+        return text
+
+    text = nested(json.dumps({"a": "kept", name: value, "z": ["also kept"]}))
+    if name == "accessTokens" and isinstance(value, int | float):
+        assert without_credentials(text, Secrets()) == text
+    else:
+        shown = nested('{"a": "kept", "%s": ***, "z": ["also kept"]}' % name)  # noqa: UP031  (braces)
+        assert without_credentials(text, Secrets()) == shown
+
+
+@given(
+    st.recursive(st.none() | st.text(alphabet='"\\\\[]{}:, p', max_size=9), lambda inner: st.lists(inner, max_size=3))
+)
+def test_no_value_escapes_the_masking(value: object) -> None:
+    """Whatever quotes, brackets and backslashes a value holds, it ends where it ends."""
+    text = json.dumps({"password": [value], "z": "kept"})
+    assert without_credentials(text, Secrets()) == '{"password": ***, "z": "kept"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"max_tokens": 5}',
+        '{"tokens": 12}',
+        '{"prompt_tokens_details": {"cached_tokens": 5}}',
+        '{"password": null}',
+        '"password"',
+        "password: x",
+        '{"a": "password"}',
+    ],
 )
 def test_what_is_no_credential_stays(text: str) -> None:
     """Numbers and mere words are not touched."""

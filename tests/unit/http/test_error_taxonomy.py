@@ -163,10 +163,17 @@ def test_details_are_kept() -> None:
         "failed_generation": '<f>{"a": "canary-key"}',
         "param": "p",
         "innererror": filtered,
+        "metadata": {"password": {"v": "canary"}, "api_key": "canary", "max_tokens": 5, "secret": None},
         "x": [1],
     }
+    shown = {"password": "***", "api_key": "***", "max_tokens": 5, "secret": None}
     made = error(400, {"error": body}, secrets=Secrets(["canary-key"]))
-    assert made.details == {"failed_generation": '<f>{"a": "***"}', "param": "p", "innererror": filtered}
+    assert made.details == {
+        "failed_generation": '<f>{"a": "***"}',
+        "param": "p",
+        "innererror": filtered,
+        "metadata": shown,
+    }
 
 
 def test_the_wait_comes_from_the_headers() -> None:

@@ -66,10 +66,28 @@ async def test_the_log_tells_what_happened(caplog: pytest.LogCaptureFixture) -> 
 
 
 async def test_the_log_of_a_stream(caplog: pytest.LogCaptureFixture) -> None:
-    """The chunks are not shown; a break before them is."""
-    lines = await logged(caplog, Script([BREAK, (200, {}, [b"canary"])]), stream=True)
+    """A line when it begins, and one when it is over with what came, masked and cut like any body."""
+    chunks = [b'data: {"password": ["canary-member"], "x": "', b"canary-", b'key"}\n\n', b"y" * 9000]
+    lines = await logged(caplog, Script([BREAK, (200, {}, [*chunks])]), stream=True)
     assert "-> AF310 in" in lines[0]
-    assert lines[-1].endswith("answer {} (stream)")
+    assert lines[-2].endswith("answer {} (stream)")
+    assert "-> stream ended after" in lines[-1]
+    assert '(attempt 2) data: {"password": ***, "x": "***"} yyy' in lines[-1]
+    assert lines[-1].endswith("… (9058 bytes)")
+    assert all(line.isprintable() and "canary" not in line for line in lines)
+
+
+@pytest.mark.parametrize(("read_on", "end"), [(True, "stream broken by AF310 after"), (False, "stream left after")])
+async def test_the_log_of_a_stream_without_an_end(caplog: pytest.LogCaptureFixture, read_on: bool, end: str) -> None:
+    """It says whether the stream broke or was left, and what had come."""
+    client, _ = client_over(Script([(200, {}, [b"text", BREAK])]))
+    with caplog.at_level(logging.DEBUG, "agentforge.http"), suppress(ModelConnectionError):
+        async with client.stream(REQUEST) as stream:
+            async for _ in stream.chunks:
+                if not read_on:
+                    break
+    assert end in caplog.messages[-1]
+    assert caplog.messages[-1].endswith("(attempt 1) text")
 
 
 async def test_the_log_is_silent_by_default(caplog: pytest.LogCaptureFixture) -> None:
@@ -77,4 +95,5 @@ async def test_the_log_is_silent_by_default(caplog: pytest.LogCaptureFixture) ->
     client, _ = client_over(Script([answer()]))
     with caplog.at_level(logging.INFO, "agentforge.http"):
         await client.send(REQUEST)
+        await read(client_over(Script([(200, {}, [b"text"])]))[0])
     assert caplog.records == []

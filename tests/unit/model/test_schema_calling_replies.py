@@ -137,6 +137,42 @@ REPLIES = [
     Reply("an answer that is no text", FREE, '{"answer": 22 }', shown="22"),
     Reply("plain words", FREE, " It is 22 degrees.", shown=AS_IT_IS),
     Reply("other JSON", FREE, '{"degrees": 22}', shown=AS_IT_IS),
+    Reply("words that name the form", FREE, 'Send "calls": [] to end.', shown=AS_IT_IS),
+    Reply(
+        "a surplus key before the calls",
+        FREE,
+        '{"why":"x","calls":[{"tool":"now","arguments":{}}]}',
+        shown=AS_IT_IS,
+        notices=["schema_reply_unreadable"],
+    ),
+    Reply(
+        "a surplus key before the answer",
+        FREE,
+        '{"why":1,"answer":"x"}',
+        shown=AS_IT_IS,
+        notices=["schema_reply_unreadable"],
+    ),
+    Reply(
+        "another name of the tool's key",
+        FREE,
+        '{"name":"now","arguments":{}}',
+        shown=AS_IT_IS,
+        notices=["schema_reply_unreadable"],
+    ),
+    Reply(
+        "calls without their object",
+        FREE,
+        '[{"tool":"now","arguments":{}}]',
+        shown=AS_IT_IS,
+        notices=["schema_reply_unreadable"],
+    ),
+    Reply(
+        "a fence around another form",
+        FREE,
+        '```json\n{"x":1,"tool":"now"}\n```',
+        shown=AS_IT_IS,
+        notices=["schema_reply_unreadable"],
+    ),
     Reply("a fence around words", FREE, "```\nls\n```", shown=AS_IT_IS),
     Reply("a fence with no space", FREE, "```{}```", shown=AS_IT_IS),
     Reply(
@@ -227,6 +263,12 @@ def test_a_reply_becomes_calls_or_an_answer(reply: Reply) -> None:
     assert response.finish_reason is reply.expected_reason
     assert [notice.code for notice in response.notices] == list(reply.notices)
     assert (response.token_usage, response.id, response.model_name) == (TokenUsage(1, 2, 3), "r1", "tiny")
+
+
+def test_a_forced_call_that_the_token_limit_cut_says_so() -> None:
+    (notice,) = FORCED.decode(_response('{"tool":"now","argu', FinishReason.LENGTH)).notices
+    assert notice.code == "schema_call_missing"
+    assert "token limit" in notice.message
 
 
 @pytest.mark.parametrize("text", _BROKEN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -373,9 +372,3 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     bad.write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(ConfigurationError, match="not UTF-8"):
         ScriptedChatModel.from_yaml(bad)
-
-
-def test_a_script_in_yaml_without_pyyaml_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(ConfigurationError, match=r"agentforge-kit\[yaml\]"):
-        ScriptedChatModel.from_yaml("- a")

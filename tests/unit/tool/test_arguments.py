@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import time
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,7 +15,17 @@ from hypothesis import strategies as st
 
 from agentforge.errors import ToolArgumentsError
 from agentforge.model.arguments import ArgumentLimits, parse_arguments
+from agentforge.model.exact_number import RoundedFloat
 from agentforge.model.tool_call import ToolExecutionRequest
+
+
+def twice(text: str) -> str:
+    """The object as the text of a text, in which no bracket and no comma is to be seen."""
+    outer = json.dumps(text)
+    for sign in "[],":
+        outer = outer.replace(sign, f"\\u{ord(sign):04x}")
+    return outer
+
 
 # A busy machine is no fault of the code: no example has a time limit.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -39,6 +52,9 @@ READ: dict[str, tuple[str | None, dict[str, Any]]] = {
     "raw line breaks and tabs in a text": ('{"text": "line one\nline\ttwo"}', {"text": "line one\nline\ttwo"}),
     "escaped quotes": (r'{"sql": "select \"a\" from t"}', {"sql": 'select "a" from t'}),
     "a large integer": ('{"n": 12345678901234567890123}', {"n": 12345678901234567890123}),
+    "a whole number beyond floats with a point": ('{"n": 9007199254740993.0}', {"n": 9007199254740993}),
+    "zeros": ('{"a": 0.0, "b": -0.0, "c": 0e9, "d": 0.00000000000000000000}', {"a": 0, "b": 0, "c": 0, "d": 0}),
+    "as many digits as a float has": ('{"a": 0.30000000000000004}', {"a": 0.1 + 0.2}),
     "a whole pair of surrogates": (r'{"a": "\ud83d\ude00"}', {"a": "\U0001f600"}),
     "a byte order mark": ('\ufeff{"a": 1}', {"a": 1}),
 }
@@ -54,6 +70,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     "NaN": ('{"a": NaN}', "NaN"),
     "Infinity": ('{"a": -Infinity}', "-Infinity"),
     "a number beyond floats": ('{"a": 1e400}', "too large"),
+    "a number below floats": ('{"a": -1.5e-400}', "too small"),
+    "a fraction of very many digits": ('{"a": 0.' + "3" * 1000 + "}", "too large to be read exactly"),
     "a repeated key": ('{"amount": 10, "amount": 9000}', "'amount' is given more than once"),
     "a repeated key after repair": ('{"amount": 10, "amount": 9000,}', "more than once"),
     "half a pair of surrogates": (r'{"a": "\ud83d"}', "surrogate"),
@@ -63,6 +81,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     "deep nesting": ('{"a":' * 65 + "1" + "}" * 65, "deeper than 64"),
     "very deep nesting": ('{"a":' + "[" * 100_000 + "]" * 100_000 + "}", "deeper than 64"),
     "too many members": ('{"a": [' + ",".join("1" * 10_001) + "]}", "more than 10,000 members"),
+    "deep nesting inside a text": (twice('{"a":' + "[" * 64 + "]" * 64 + "}"), "deeper than 64"),
+    "too many members inside a text": (twice('{"a": [' + ",".join("1" * 10_001) + "]}"), "more than 10,000 members"),
+    "half a pair of surrogates inside a text": (json.dumps(r'{"a": "\ud83d"}'), "surrogate"),
     "two objects": ('{"a": 1}{"a": 2}', "not valid JSON"),
 }
 
@@ -80,6 +101,25 @@ def test_anything_else_is_refused_with_tool_and_reason(text: str, reason: str) -
     assert "'pay'" in caught.value.message
     assert caught.value.tool == "pay"
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("digits", ["1.00000000000000000001", "12345678901234567.89", "-3.14159265358979323846"])
+def test_a_fraction_that_a_float_rounds_keeps_its_text_and_is_never_whole(digits: str) -> None:
+    made = parse_arguments(f'{{"n": {digits}}}')["n"]
+    assert isinstance(made, RoundedFloat)
+    assert made == float(digits)
+    for same in (made, copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert (same.text, same.is_integer()) == (digits, False)
+
+
+@CALM
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**25), max_value=10**25))
+def test_no_digit_of_a_number_is_lost_unseen(number: Decimal) -> None:
+    """Also written with an exponent, and with zeros at the end."""
+    for text in (f"{number:f}", f"{number:e}", f"{number:f}{'' if '.' in f'{number:f}' else '.'}000"):
+        made = parse_arguments(f'{{"n": {text}}}')["n"]
+        written = made.text if isinstance(made, RoundedFloat) else repr(made)
+        assert Decimal(written) == Decimal(text)
 
 
 def test_limits_can_be_set() -> None:

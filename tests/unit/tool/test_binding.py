@@ -11,12 +11,14 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, Optional
 from uuid import UUID
 
+import jsonschema_rs
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentforge.errors import ToolArgumentsError
 from agentforge.tool.declare import P, tool
 from agentforge.tool.execution.default_executor import DefaultToolExecutor
+from agentforge.tool.spec import strict_schema
 
 
 class Unit(enum.Enum):
@@ -48,6 +50,27 @@ class Outer(BaseModel):
     items: list[Inner] = []
     either: int | Inner = 0
     note: str = "n"
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int = 9
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    bark: str | None = None
+    friend: Cat | Dog | None = None
+
+
+class Small(BaseModel):
+    v: int = 1
+
+
+class Large(BaseModel):
+    w: str = "w"
+    s: Small = Small()
+    many: list[Small] = []
 
 
 class Open(BaseModel):
@@ -293,6 +316,23 @@ def test_long_values_are_shortened_in_problems() -> None:
     assert "and 480 more" in caught.value.message
 
 
+def test_of_very_many_surplus_keys_only_those_that_are_shown_are_compared_with_the_known() -> None:
+    def find(query: str) -> None: ...
+
+    with pytest.raises(ToolArgumentsError) as caught:
+        DefaultToolExecutor(find).bind({"query": "x", **{f"quer{n}": 1 for n in range(9_990)}})
+    assert sum("did you mean 'query'" in problem.message for problem in caught.value.problems) == 20
+    assert len(caught.value.problems) == 9_990
+    assert len(caught.value.message) < 2_000
+
+
+def test_of_very_many_wrong_items_of_a_union_the_first_is_told() -> None:
+    with pytest.raises(ToolArgumentsError) as caught:
+        bind(list[Inner | Cat | int], [{"z": 1}] * 9_990)
+    assert [problem.path for problem in caught.value.problems] == ["a.0", "a"]
+    assert caught.value.problems[1].message == "there may be more problems, which are not listed"
+
+
 # -- defaults ------------------------------------------------------------------------------------
 
 _DEFAULTS: dict[str, tuple[Any, Any]] = {
@@ -339,6 +379,45 @@ def test_null_where_the_type_has_one_is_none() -> None:
 def test_null_deep_in_a_model_means_not_given_too() -> None:
     """Strict modes make models name every field, also those that have a default."""
     assert bind(Outer, {"inner": {"count": 1, "ratio": None}, "note": None}, strict=True) == Outer(inner=Inner(count=1))
+
+
+LEFT_OUT: dict[str, tuple[Any, Any, Any]] = {
+    "by a constant": (Cat | Dog, {"kind": "cat", "lives": None}, Cat(kind="cat")),
+    "by a discriminator": (
+        Annotated[Cat | Dog, Field(discriminator="kind")],
+        {"kind": "cat", "lives": None},
+        Cat(kind="cat"),
+    ),
+    "by its keys": (Small | Large, {"w": None, "s": {"v": None}, "many": None}, Large()),
+    "in a list": (
+        list[Small | Large | int],
+        [{"v": None}, {"w": "x", "s": None, "many": None}, 3],
+        [Small(), Large(w="x"), 3],
+    ),
+    "in a list of an alternative": (
+        Small | Large,
+        {"w": None, "s": None, "many": [{"v": None}]},
+        Large(many=[Small()]),
+    ),
+    "in a union in a union": (
+        Cat | Dog,
+        {"kind": "dog", "bark": None, "friend": {"kind": "cat", "lives": None}},
+        Dog(kind="dog", friend=Cat(kind="cat")),
+    ),
+    "not where null is a value": (Cat | Dog, {"kind": "dog", "bark": None, "friend": None}, Dog(kind="dog")),
+}
+
+
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "lax"])
+@pytest.mark.parametrize(("hint", "value", "expected"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_null_in_a_union_means_not_given_in_the_alternative_that_is_meant(
+    hint: Any, value: Any, expected: Any, strict: bool
+) -> None:
+    made = executor(hint, strict=strict)
+    sent = strict_schema(made.specification.parameters.schema)
+    assert sent.problems == ()
+    assert jsonschema_rs.is_valid(sent.schema, {"a": value})
+    assert made.bind({"a": value})["a"] == expected
 
 
 @pytest.mark.parametrize("default", [[1], {"a": 1}, {1}, Place("x")])

@@ -137,6 +137,15 @@ async def test_the_executor_is_handed_json_that_fits(given: str, handed: str) ->
     assert (await call(one, given)).text == handed
 
 
+async def test_a_number_keeps_its_digits_where_another_value_was_coerced() -> None:
+    schema = ToolParameters.builder().add_property("n", "integer").add_property("x", {"type": "array"}).build()
+    bound = bound_tool_from(ToolSpecification("count", None, schema), one)
+    request = ToolExecutionRequest("c1", "count", '{"n": "2", "x": ["\u00e9", 1.00000000000000000001]}')
+    made = bound.invoke(request, bound.bind(request.arguments_as_map()), Run())
+    assert isinstance(made, ToolExecutionResult)
+    assert made.text == '{"n": 2, "x": ["\u00e9", 1.00000000000000000001]}'
+
+
 async def test_the_request_is_the_same_object_when_nothing_changed() -> None:
     seen: list[ToolExecutionRequest] = []
     bound = bound_tool_from(SPECIFICATION, seen.append)

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentforge.errors import ToolArgumentsError, ToolDeclarationError
+from agentforge.model.arguments import parse_arguments
 from agentforge.model.specification import ToolParameters, ToolSpecification
 from agentforge.tool.execution.schema_validator import SchemaValidator
 
@@ -127,10 +128,87 @@ def test_all_problems_come_at_once_and_name_the_surplus() -> None:
     }
 
 
+INNER: dict[str, Any] = {"type": "object", "properties": {"n": INTEGER}}
+ALTERNATIVES: list[dict[str, Any]] = [
+    {"properties": {"a": STRING}, "required": ["a"]},
+    {"properties": {"b": STRING}, "required": ["b"]},
+]
+DEFINED: dict[str, Any] = {"$defs": {"inner": INNER}, "definitions": {"old": INNER}}
+# The schema, what it takes, and the key too many.
+CLOSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "nothing declared": ({}, {}, "z"),
+    "alternatives": ({"properties": {"c": INTEGER}, "anyOf": ALTERNATIVES}, {"a": "x", "c": 1}, "z"),
+    "keys of two alternatives": ({"anyOf": ALTERNATIVES}, {"a": "x", "b": "y"}, "z"),
+    "exclusive alternatives": ({"oneOf": ALTERNATIVES}, {"b": "x"}, "z"),
+    "all of several": ({"allOf": ALTERNATIVES}, {"a": "x", "b": "x"}, "z"),
+    "conditions": (
+        {"properties": {"c": INTEGER}, "if": {"required": ["c"]}, "then": ALTERNATIVES[0], "else": ALTERNATIVES[1]},
+        {"b": "x"},
+        "z",
+    ),
+    "a reference at the root": ({"$ref": "#/$defs/inner", **DEFINED}, {"n": 1}, "z"),
+    "an alternative that is closed itself": (
+        {"anyOf": [{**ALTERNATIVES[0], "additionalProperties": False}, ALTERNATIVES[1]]},
+        {"b": "x"},
+        "z",
+    ),
+    "by pattern": ({"patternProperties": {"^x": {}}, "properties": {"a": {}}}, {"a": 1, "x1": 1}, "z"),
+    "an object inside": ({"properties": {"o": INNER}}, {"o": {"n": 1}}, "o.z"),
+    "an object in a list": ({"properties": {"o": {"items": INNER}}}, {"o": [{"n": 1}]}, "o.0.z"),
+    "an object in a tuple": ({"properties": {"o": {"prefixItems": [INNER]}}}, {"o": [{"n": 1}]}, "o.0.z"),
+    "an object in a mapping": ({"properties": {"o": {"additionalProperties": INNER}}}, {"o": {"k": {"n": 1}}}, "o.k.z"),
+    "an object behind a reference": (
+        {"properties": {"o": {"$ref": "#/$defs/inner"}}, **DEFINED},
+        {"o": {"n": 1}},
+        "o.z",
+    ),
+    "an object of an older dialect": (
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "properties": {"o": {"$ref": "#/definitions/old"}},
+            **DEFINED,
+        },
+        {"o": {"n": 1}},
+        "o.z",
+    ),
+    "an object of several parts": (
+        {"properties": {"o": {"allOf": [{"$ref": "#/$defs/inner"}, ALTERNATIVES[0]]}}, **DEFINED},
+        {"o": {"n": 1, "a": "x"}},
+        "o.z",
+    ),
+    "an object in an alternative": ({"anyOf": [{"properties": {"o": INNER}}]}, {"o": {"n": 1}}, "o.z"),
+    "a recursive one": (
+        {"properties": {"kid": {"$ref": "#"}, "n": INTEGER}},
+        {"kid": {"kid": {"n": 1}}},
+        "kid.kid.z",
+    ),
+}
+
+
+def _with_key(value: Any, path: list[str]) -> Any:
+    step, *rest = path
+    if isinstance(value, list):
+        return [_with_key(item, rest) for item in value]
+    return {**value, step: _with_key(value[step], rest) if rest else 1}
+
+
+@pytest.mark.parametrize(("schema", "fitting", "surplus"), CLOSED.values(), ids=CLOSED)
+def test_keys_that_no_part_of_the_schema_declares_are_refused(
+    schema: dict[str, Any], fitting: dict[str, Any], surplus: str
+) -> None:
+    made = SchemaValidator(specification({"type": "object", **schema}))
+    assert made(fitting) == fitting
+    with pytest.raises(ToolArgumentsError) as caught:
+        made(_with_key(fitting, surplus.split(".")))
+    assert "is not a" in str(caught.value) or "anyOf" in str(caught.value)
+
+
 OPEN: dict[str, dict[str, Any]] = {
     "said to be open": {"type": "object", "additionalProperties": True},
     "open for one type": {"type": "object", "additionalProperties": {"type": "integer"}},
     "open by pattern": {"type": "object", "patternProperties": {"^z": {}}},
+    "open in an alternative": {"type": "object", "anyOf": [{"properties": {"a": {}}, "additionalProperties": True}]},
+    "open to what no part looked at": {"type": "object", "allOf": [INNER], "unevaluatedProperties": {}},
 }
 
 
@@ -139,6 +217,41 @@ def test_surplus_arguments_pass_only_where_the_schema_says_so(schema: dict[str, 
     assert SchemaValidator(specification(schema))({"z": 1}) == {"z": 1}
     with pytest.raises(ToolArgumentsError):
         SchemaValidator(specification({"type": "object"}))({"z": 1})
+
+
+FREE: dict[str, dict[str, Any]] = {
+    "without declared keys": {"type": "object"},
+    "said to be open": {**INNER, "additionalProperties": True},
+    "of any type": {},
+}
+
+
+@pytest.mark.parametrize("schema", FREE.values(), ids=FREE)
+def test_an_object_inside_that_declares_nothing_or_says_so_takes_any_key(schema: dict[str, Any]) -> None:
+    assert validator(dict(schema))({"a": {"z": 1}}) == {"a": {"z": 1}}
+
+
+def test_a_schema_whose_definitions_multiply_is_refused() -> None:
+    wide: dict[str, Any] = {f"p{n}": {} for n in range(1_000)}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {f"o{n}": {"$ref": "#/$defs/wide"} for n in range(1_000)},
+        "$defs": {"wide": {"properties": wide}},
+    }
+    with pytest.raises(ToolDeclarationError, match="too often"):
+        SchemaValidator(specification(schema))({})
+
+
+def test_nulls_in_alternatives_are_dropped_too() -> None:
+    cat, dog = (
+        {"type": "object", "properties": {"kind": {"const": kind}, **more}, "required": ["kind"]}
+        for kind, more in (("cat", {"lives": INTEGER}), ("dog", {"bark": {"type": ["string", "null"]}}))
+    )
+    made = validator({"oneOf": [cat, dog]}, strict=True)
+    given: list[dict[str, Any]] = [{"kind": "cat", "lives": None}, {"kind": "dog", "bark": None}]
+    assert [made({"a": value})["a"] for value in given] == [{"kind": "cat"}, {"kind": "dog", "bark": None}]
+    with pytest.raises(ToolArgumentsError):
+        made({"a": {**given[0], "kind": "cow"}})
 
 
 def test_nulls_that_a_strict_mode_asked_for_are_dropped() -> None:
@@ -177,6 +290,46 @@ def test_an_evil_pattern_ends_soon(pattern: str) -> None:
     with pytest.raises(ToolArgumentsError):
         made({"a": "a" * 2000 + "!"})
     assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize("pattern", [r"^(a+)+\1$", r"^(?=(.*b)*)(a+)+\1$"])
+def test_a_text_that_a_pattern_gives_up_on_does_not_fit(pattern: str) -> None:
+    with pytest.raises(ToolArgumentsError, match="takes too long to be checked against the pattern"):
+        validator({"type": "string", "pattern": pattern})({"a": "a" * 50_000 + "!"})
+
+
+# What was written, the schema, and what the tool gets; nothing where a digit would be lost.
+WRITTEN: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "whole with a point": ("9007199254740993.0", INTEGER, 9007199254740993),
+    "whole with an exponent": ("1e23", INTEGER, 10**23),
+    "nearly whole": ("1.00000000000000000001", INTEGER, None),
+    "a long fraction": ("1.00000000000000000001", NUMBER, 1.0),
+    "a long fraction over its bound": ("1.00000000000000000001", {"type": "number", "maximum": 1}, None),
+    "nearly a constant": ("1.00000000000000000001", {"const": 1}, None),
+}
+
+
+@pytest.mark.parametrize(("text", "schema", "expected"), WRITTEN.values(), ids=WRITTEN)
+def test_numbers_are_held_against_the_schema_as_they_were_written(
+    text: str, schema: dict[str, Any], expected: Any
+) -> None:
+    made = validator(dict(schema))
+    arguments = parse_arguments(f'{{"a": {text}}}')
+    if expected is not None:
+        assert made(arguments) == {"a": expected}
+        return
+    with pytest.raises(ToolArgumentsError) as caught:
+        made(arguments)
+    assert f"the number {text} came" in str(caught.value)
+
+
+def test_of_very_many_wrong_values_the_first_is_told() -> None:
+    with pytest.raises(ToolArgumentsError) as caught:
+        validator({"type": "array", "items": INTEGER})({"a": ["x"] * 9_990})
+    assert [str(problem) for problem in caught.value.problems] == [
+        "a.0: an integer was expected, the text 'x' came",
+        "there may be more problems, which are not listed",
+    ]
 
 
 UNUSABLE: dict[str, dict[str, Any]] = {

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from agentforge.errors import ConfigurationError
+from agentforge.http import is_secret_header, parse_base_url
 from agentforge.masking import Secrets
 from agentforge_openai.profile import VendorRow
 
 __all__ = ("api_key_of", "base_url_of", "completions_url", "header_pairs")
 
-_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
-
 
 def base_url_of(row: VendorRow, base_url: str | None) -> str:
     """The given base, else the row's environment variable, else the row's own, without a slash at the end.
 
-    Raises `ConfigurationError` when there is none or it is no http(s) address.
+    Raises `ConfigurationError` when there is none, and for anything but a plain http(s) address: a query or a
+    fragment is refused, and so are credentials in it.
     """
     from_environment = os.environ.get(row.base_url_variable) if row.base_url_variable else None
     base = base_url or from_environment or row.base_url
@@ -28,24 +27,8 @@ def base_url_of(row: VendorRow, base_url: str | None) -> str:
         raise ConfigurationError(
             f"vendor {row.name!r} has no address of its own", next_step=f"Give base_url{variable}."
         )
-    origin = "base_url" if base_url else f"{row.base_url_variable} in the environment"
-    try:
-        parts = urlsplit(base)
-        parts.port  # noqa: B018  (reading it checks it)
-    except ValueError as error:
-        raise ConfigurationError(
-            f"{origin} cannot be read as an address: {error}", next_step="Give one such as https://host/v1."
-        ) from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = "" if "@" in base or "?" in base else f": {base!r}"
-        raise ConfigurationError(
-            f"{origin} is not an http or https address{shown}", next_step="Give one such as https://host/v1."
-        )
-    if parts.username or parts.password:
-        raise ConfigurationError(
-            f"base_url of host {parts.hostname!r} holds credentials", next_step="Give them as api_key or in headers."
-        )
-    return base.rstrip("/")
+    origin = "base_url" if base_url or not from_environment else f"{row.base_url_variable} in the environment"
+    return parse_base_url(base, origin)
 
 
 def api_key_of(row: VendorRow, api_key: str | None) -> str | None:
@@ -112,7 +95,7 @@ def header_pairs(
         made["openai-project"] = project
     for name, value in (headers or {}).items():
         made[name.lower()] = value
-        if _SECRET_HEADER.search(name):
+        if is_secret_header(name):
             secrets.add(value)
             secrets.add(value.rpartition(" ")[2])
     for name, value in made.items():

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from agentforge.errors import UnsupportedFeatureError
+from agentforge.errors import ConfigurationError, UnsupportedFeatureError
 from agentforge.model import ChatRequestParameters, ModelProfile, Notice, ToolChoice, ToolSpecification
 from agentforge_openai.profile import VendorRow
 
@@ -106,6 +106,12 @@ def _is_thinking(parameters: ChatRequestParameters, row: VendorRow, model: str) 
 
 
 def _custom(settled: Settled, endpoint: Endpoint) -> None:
+    for name in settled.parameters.custom_parameters:
+        if not isinstance(name, str):
+            raise ConfigurationError(
+                f"custom_parameters has the key {name!r}, and the fields of a request have texts as names",
+                next_step="Give the field's name as a text.",
+            )
     for name in ("messages", "stream", "stream_options"):
         if name in settled.parameters.custom_parameters:
             endpoint.refuse(

@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from agentforge.errors import ConfigurationError, ModelError
+from agentforge.errors import ConfigurationError, InvalidRequestError, ModelError
 from agentforge.http import (
     HttpClient,
     HttpRequest,
@@ -37,7 +37,7 @@ from agentforge_openai.address import api_key_of, base_url_of, completions_url, 
 from agentforge_openai.capabilities import Endpoint
 from agentforge_openai.profile import VendorRow, profile_of
 from agentforge_openai.vendors import vendor_row
-from agentforge_openai.wire.errors import parse_error
+from agentforge_openai.wire.errors import parse_error, too_large
 from agentforge_openai.wire.events import events_of
 from agentforge_openai.wire.head import Head
 from agentforge_openai.wire.reply import Answering
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = ("OpenAiChatModel",)
 
 _DRAIN_SECONDS = 0.5
+_MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
 class OpenAiChatModel:
@@ -63,8 +64,9 @@ class OpenAiChatModel:
     whole exchange. ``defaults`` are merged below each request's parameters. ``tool_mode="json_schema"`` describes the
     tools in the prompt instead of sending them. ``profile_overrides`` changes fields of the `ModelProfile` where the
     row does not hold for this model. ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed here.
-    ``retry`` sets more of the policy than ``max_retries``. ``max_connections`` (100) and ``max_body_bytes`` (64 MiB)
-    bound what the transport may hold.
+    ``retry`` sets more of the policy than ``max_retries``. ``max_connections`` (100) bounds what the transport holds,
+    ``max_body_bytes`` (64 MiB) an answer, plain or streamed; beside a transport of your own it bounds streams only.
+    A model may be used from several threads.
 
     Raises `ConfigurationError` for settings that cannot be honoured; a ``ca_bundle`` is read with the first request.
 
@@ -124,9 +126,9 @@ class OpenAiChatModel:
         self._endpoints: dict[str, Endpoint] = {}
         self._urls: dict[tuple[str, str], str] = {}
         self._defaults = defaults
-        # Of a request without notices, decoding needs the same every time.
-        self._plain_head: Head | None = None
-        self._plain_answering = Answering(provider="")
+        # Of a request without notices, decoding needs the same every time; one value, as other threads may set it.
+        self._plain: tuple[Head | None, Answering] = (None, Answering(provider=""))
+        self._max_body_bytes = max_body_bytes if max_body_bytes is not None else _MAX_BODY_BYTES
         self._encoder = RequestEncoder(self._endpoint, defaults=defaults)
         self._http = HttpClient(
             transport=transport,
@@ -175,7 +177,7 @@ class OpenAiChatModel:
         """The reply as events, `ResponseDone` last. Closing the generator closes the connection; once an event was
         shown nothing is tried again, and an error carries the text so far as ``details["partial_text"]``."""
         if self._by_schema is not None and self._offers_tools(request):
-            inner = cast("AsyncGenerator[ChatEvent, None]", self._by_schema.stream(self._merged(request)))
+            inner = self._by_schema.stream(self._merged(request))
         else:
             inner = self._stream(request, self._encoder)
         async with aclosing(inner) as events:
@@ -217,18 +219,24 @@ class OpenAiChatModel:
         async with self._http.stream(sent) as answer:
             kind = answer.headers.get("content-type", "")
             if "html" in kind:
-                page = b"".join([chunk async for chunk in answer.chunks])
+                page = await self._whole(answer)
                 raise unexpected_answer(
                     answer.status, answer.headers, page, expected="an event stream", secrets=self.secrets
                 )
             if kind.startswith("application/json"):
                 # A server that does not stream answers whole.
-                content = b"".join([chunk async for chunk in answer.chunks])
+                content = await self._whole(answer)
                 response = decode_response(content, answering, headers=answer.headers, secrets=self.secrets)
                 for event in events_of(response):
                     yield event
                 return
-            decoder = StreamDecoder(answering, headers=answer.headers, secrets=self.secrets)
+            decoder = StreamDecoder(
+                answering,
+                status=answer.status,
+                headers=answer.headers,
+                secrets=self.secrets,
+                max_bytes=self._max_body_bytes,
+            )
             try:
                 async for chunk in answer.chunks:
                     for event in decoder.feed(chunk):
@@ -243,20 +251,33 @@ class OpenAiChatModel:
                 yield event
             await _drain(answer)
 
+    async def _whole(self, answer: HttpStream) -> bytes:
+        """The body of an answer that is no stream, bounded like one."""
+        body = bytearray()
+        async for chunk in answer.chunks:
+            body += chunk
+            if len(body) > self._max_body_bytes:
+                raise too_large(self._max_body_bytes, answer.headers)
+        return bytes(body)
+
     def _prepare(self, request: ChatRequest, encoder: RequestEncoder, *, stream: bool) -> tuple[HttpRequest, Answering]:
         messages: Sequence[ChatMessage] = request.messages
         mended: tuple[Notice, ...] = ()
         if not isinstance(messages, History):
             messages, mended = mend_history(messages)
+        if not messages:
+            raise InvalidRequestError(
+                "the request holds no message to send" + (": its results belong to no call" if mended else ""),
+                next_step="Send at least one message; a result goes with the message that holds its call.",
+            )
         encoded = encoder.encode(messages, request.parameters, stream=stream)
         head = encoded.head
         notices = (*mended, *encoded.notices)
-        if not notices and self._plain_head is head:
-            answering = self._plain_answering
-        else:
+        known, answering = self._plain
+        if notices or known is not head:
             answering = self._answering(head, notices)
             if not notices:
-                self._plain_head, self._plain_answering = head, answering
+                self._plain = head, answering
         return HttpRequest("POST", self._url(head), self._headers, encoded.body, self._timeouts), answering
 
     def _answering(self, head: Head, notices: tuple[Notice, ...]) -> Answering:
@@ -346,6 +367,8 @@ def _transport_options(
 ) -> dict[str, Any]:
     """What was set, for the transport that is made by name."""
     options = {name: value for name, value in settings.items() if value is not None}
+    if not isinstance(transport, str):
+        options.pop("max_body_bytes", None)
     if options and not isinstance(transport, str):
         raise ConfigurationError(
             f"{', '.join(options)} cannot be set beside a transport of your own",

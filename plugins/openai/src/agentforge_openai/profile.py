@@ -123,10 +123,17 @@ def profile_of(
 
 
 def provider_id(row: VendorRow, base_url: str) -> str:
-    """Who may read the opaque state of a turn: the row's name, with the host where it is not the row's own.
+    """Who may read the opaque state of a turn: the row's name, with the address where the host is not the row's own. A
+    gateway has several providers behind one host, so the path counts there, and so does an unencrypted way.
 
     >>> provider_id(VendorRow(name="generic"), "https://llm.example/v1")
-    'generic@llm.example'
+    'generic@llm.example/v1'
     """
-    host = urlsplit(base_url).netloc.rpartition("@")[2]
-    return row.name if row.base_url and host == urlsplit(row.base_url).netloc else f"{row.name}@{host}"
+    parts = urlsplit(base_url)
+    host = parts.netloc.rpartition("@")[2].lower()
+    if row.base_url:
+        own = urlsplit(row.base_url)
+        if (parts.scheme, host) == (own.scheme, own.netloc):
+            return row.name
+    scheme = "" if parts.scheme == "https" else f"{parts.scheme}://"
+    return f"{row.name}@{scheme}{host}{parts.path.rstrip('/')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -132,6 +133,8 @@ async def test_a_tool_that_changed_or_vanished_meanwhile_is_refused_on_resume() 
     result = await other.resume(ScriptedChatModel(["ok"]), None, ToolLoopState.from_json(json.dumps(state.to_json())))
     assert ran == []
     assert [e.outcome for e in result.tool_executions] == [ToolOutcome.UNKNOWN_TOOL] * 2
+    assert "'look', which was not offered" in result.tool_executions[0].result_text()
+    assert "'refund' is not the one that the model was offered" in result.tool_executions[1].result_text()
 
 
 async def test_what_a_gate_raises_ends_the_run_with_nothing_run() -> None:
@@ -145,11 +148,51 @@ async def test_what_a_gate_raises_ends_the_run_with_nothing_run() -> None:
     assert {e.outcome for e in caught.value.partial.tool_executions} == {ToolOutcome.CANCELLED}  # type: ignore[attr-defined]
 
 
-async def test_a_gate_that_forgets_a_verdict_is_an_error_not_a_permission() -> None:
-    class Short:
-        async def check(self, batch: Sequence[PlannedCall], run: Run) -> Sequence[Verdict]:
-            return [Proceed()]
+class Says:
+    """A gate that answers what it is told to; asked often, it would have kept a run busy for ever."""
 
-    with pytest.raises(ValueError, match="shorter"):
-        await ToolService(look, refund, gates=[Short()]).chat(ScriptedChatModel([BATCH]), None, "q")
+    def __init__(self, answer: Any) -> None:
+        self.answer, self.asked = answer, 0
+
+    async def check(self, batch: Sequence[PlannedCall], run: Run) -> Any:
+        self.asked += 1
+        return self.answer
+
+
+WRONG_ANSWERS: list[tuple[Any, str]] = [
+    ([None, None], "gave NoneType for the tool 'look'"),
+    ([True, True], "gave bool for"),
+    ([Proceed, Proceed], "gave the class Proceed"),
+    ([Refuse, Refuse], "gave the class Refuse"),
+    (["x", "x"], "gave str for"),
+    ([Proceed(), None], "gave NoneType for the tool 'refund'"),
+    ([Refuse(ToolOutcome.OK, "fine"), Proceed()], "the outcome OK"),
+    ([Proceed()], "gave 1 of 2 verdicts"),
+    ([Proceed()] * 3, "gave 3 of 2 verdicts"),
+    ([], "gave 0 of 2 verdicts"),
+    (None, "gave NoneType"),
+    ("xy", "gave str"),
+    (True, "gave bool"),
+    (iter([Proceed(), Proceed()]), "gave list_iterator"),
+]
+
+
+@pytest.mark.parametrize("stage", ["permission", None])
+@pytest.mark.parametrize(("answer", "told"), WRONG_ANSWERS)
+async def test_what_is_no_verdict_ends_the_run_before_anything_ran(answer: Any, told: str, stage: str | None) -> None:
+    gate = Says(answer)
+    gate.stage = stage  # type: ignore[attr-defined]
+    with pytest.raises(RunError, match=told) as caught:
+        await ToolService(look, refund, gates=[gate]).chat(ScriptedChatModel([BATCH]), None, "q")
+    assert ran == [] and gate.asked == 1
+    assert {e.outcome for e in caught.value.partial.tool_executions} == {ToolOutcome.CANCELLED}
+
+
+async def test_a_gate_that_is_not_async_is_named() -> None:
+    class Plain:
+        def check(self, batch: Sequence[PlannedCall], run: Run) -> Sequence[Verdict]:
+            return [Proceed() for _ in batch]
+
+    with pytest.raises(RunError, match="check of the gate Plain is not async"):
+        await ToolService(look, refund, gates=[Plain()]).chat(ScriptedChatModel([BATCH]), None, "q")  # type: ignore[list-item]
     assert ran == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import traceback
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from agentforge import (
     ToolStarted,
     tool,
 )
-from agentforge.errors import RunCancelledError, RunTimeoutError
+from agentforge.errors import RunCancelledError, RunError, RunTimeoutError
 from agentforge.model.history import mend_history
 from agentforge.model.scripted import call, calls
 
@@ -238,6 +239,44 @@ async def test_a_tool_that_waits_for_the_cancellation_is_told() -> None:
     assert told in ([], ["enough"])
 
 
+def test_each_callback_of_a_cancellation_is_called_once_whatever_another_raises() -> None:
+    run, told = Run(), []
+    run.cancellation.on_request(lambda: 1 / 0)
+    run.cancellation.on_request(lambda: told.append("second"))
+    undo = run.cancellation.on_request(lambda: told.append("taken back"))
+    undo()
+    run.cancel("enough")
+    run.cancel("again")
+    run.cancellation.on_request(lambda: told.append("late"))
+    assert told == ["second", "late"] and run.cancellation.reason == "enough"
+
+
+@pytest.mark.parametrize("kind", ["async", "thread"])
+async def test_the_errors_that_a_run_keeps_do_not_keep_the_run(kind: str) -> None:
+    """What a call raised stays readable in its result, traceback and all, without a circle through our own frames."""
+
+    @tool(name="fails")
+    async def in_loop() -> str:
+        "Fails."
+        await asyncio.sleep(0)
+        raise ValueError("no")
+
+    @tool(name="fails")
+    def on_thread() -> str:
+        "Fails."
+        raise ValueError("no")
+
+    service = ToolService(in_loop if kind == "async" else on_thread)
+    result = await service.chat(ScriptedChatModel([call("fails"), "x"]), None, "q")
+    cause = result.tool_executions[0].result.cause
+    assert cause is not None and cause.__cause__ is not None
+    frames = [frame for frame, _ in traceback.walk_tb(cause.__cause__.__traceback__)]
+    assert frames[-1].f_code.co_name in ("in_loop", "on_thread")
+    ours = [frame for error in (cause, cause.__cause__) for frame, _ in traceback.walk_tb(error.__traceback__)][:-1]
+    assert all(not frame.f_locals for frame in ours if frame.f_code.co_name != "_serve")
+    service.close()
+
+
 # -- streams that are left early -----------------------------------------------------------------------
 
 
@@ -249,6 +288,83 @@ async def test_leaving_the_block_ends_the_run_and_closes_the_model() -> None:
                 break
     assert model.open == 0 and await tasks_gone()
     assert valid(events.run.messages)
+
+
+@pytest.mark.parametrize("by", ["cancel", "timeout"])
+async def test_a_caller_cancelled_while_it_leaves_the_block_stays_cancelled_and_the_run_has_ended(by: str) -> None:
+    left, release, went_on, streams = asyncio.Event(), asyncio.Event(), False, []
+
+    @tool
+    async def slow_to_stop() -> str:
+        "Takes a while to end when it is cancelled."
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            left.set()
+            await release.wait()
+            raise
+        return "x"
+
+    async def read() -> None:
+        nonlocal went_on
+        async with ToolService(slow_to_stop).stream(ScriptedChatModel([call("slow_to_stop")]), None, "q") as events:
+            streams.append(events)
+            async for event in events:
+                if isinstance(event, ToolStarted):
+                    await asyncio.sleep(0.01)
+                    break
+        went_on = True
+
+    if by == "timeout":
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await read()
+    else:
+        reading = asyncio.create_task(read())
+        await left.wait()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+    assert not went_on and valid(streams[0].run.messages)
+    with pytest.raises(asyncio.CancelledError):  # what the run came to: it is over
+        _ = streams[0].result
+    release.set()
+    assert await tasks_gone()
+
+
+async def test_a_second_reader_of_a_stream_is_told_so_and_the_first_reads_on() -> None:
+    gate = asyncio.Event()
+
+    @tool
+    async def waits() -> str:
+        "Waits."
+        await gate.wait()
+        return "x"
+
+    async with ToolService(waits).stream(ScriptedChatModel([call("waits"), "done"]), None, "q") as events:
+
+        async def read() -> list[Any]:
+            return [event async for event in events]
+
+        first = asyncio.create_task(read())
+        await asyncio.sleep(0.01)
+        with pytest.raises(RunError, match="another task waits"):
+            await read()
+        gate.set()
+        assert isinstance((await first)[-1], RunFinished)
+
+
+async def test_writers_that_wait_for_a_slow_reader_all_go_on_when_there_is_room() -> None:
+    service = ToolService(look, max_concurrent_tools=300)
+    model = ScriptedChatModel([calls(*[call("look")] * 400), "done"])
+    async with asyncio.timeout(10), service.stream(model, None, "q") as events:
+        async for event in events:
+            if isinstance(event, ToolStarted):
+                break
+        for _ in range(400):
+            await asyncio.sleep(0)
+        rest = [event async for event in events]
+    assert isinstance(rest[-1], RunFinished) and len(rest[-1].result.tool_executions) == 400
 
 
 async def test_a_bare_break_is_cleaned_up_when_the_iterator_is_dropped() -> None:

@@ -23,6 +23,7 @@ from agentforge import (
 from agentforge.errors import (
     ConfigurationError,
     DuplicateToolError,
+    ModelError,
     RunArgumentError,
     RunError,
     RunStateError,
@@ -75,6 +76,9 @@ SETTINGS: list[dict[str, Any]] = [
     {"max_concurrent_tools": 1.5},
     {"max_tool_calling_round_trips": True},
     {"tool_timeout": "10s"},
+    {"tool_timeout": float("nan")},
+    {"tool_timeout": True},
+    {"max_threads": -1},
     {"execution_error_handler": 5},
 ]
 
@@ -97,6 +101,9 @@ ARGUMENTS: list[tuple[Callable[[ToolService, Any], Any], str]] = [
     (lambda s, m: s.chat(ScriptedChatModel, None, "x"), "is no chat model"),
     (lambda s, m: s.chat(m, None, "x", timeout=0), "timeout must be above 0"),
     (lambda s, m: s.chat(m, None, "x", timeout="10"), "timeout must be above 0"),
+    (lambda s, m: s.chat(m, None, "x", timeout=True), "timeout must be above 0"),
+    (lambda s, m: s.chat(m, None, "x", timeout=float("nan")), "timeout must be above 0"),
+    (lambda s, m: s.stream(type("M", (), {"chat": m.chat})(), None, "x"), "M is no chat model"),
     (lambda s, m: s.chat(m, None, "x", context="user"), "context must be a mapping or a Run"),
     (lambda s, m: s.resume("m", None, ToolLoopState()), "str is no chat model"),
 ]
@@ -167,6 +174,24 @@ class Wrong:
 async def test_a_source_that_gives_no_tools_is_named(made: Any, told: str) -> None:
     with pytest.raises(ToolDeclarationError, match=told):
         await ToolService(Wrong(made)).chat(ScriptedChatModel(["x"]), None, "q")
+
+
+async def test_a_model_that_returns_no_response_is_named() -> None:
+    class Silent(ScriptedChatModel):
+        async def chat(self, request: Any) -> Any:
+            return None
+
+    with pytest.raises(ModelError, match="the model returned NoneType, not a ChatResponse") as caught:
+        await ToolService(now).chat(Silent([]), None, "q")
+    assert len(caught.value.partial.messages) == 1
+
+
+async def test_a_run_that_is_refused_a_second_turn_keeps_what_its_first_was_given() -> None:
+    run = Run(memory_id="first")
+    await ToolService(now).chat(ScriptedChatModel(["a"]), None, "q", context=run)
+    with pytest.raises(RunStateError, match="used already"):
+        await ToolService(now).chat(ScriptedChatModel(["b"]), None, "q", context=run, memory_id="second", timeout=1)
+    assert (run.memory_id, run.deadline) == ("first", None)
 
 
 async def test_one_run_is_one_turn_also_side_by_side_and_without_calls() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,13 +16,16 @@ from agentforge import (
     Run,
     ScriptedChatModel,
     ToolContext,
+    ToolErrorContext,
+    ToolErrorHandlerResult,
     ToolExecutionResult,
     ToolOutcome,
     ToolService,
     tool,
 )
+from agentforge.errors import RunError
 from agentforge.model.scripted import call, calls
-from agentforge.tool.execution import CallNext, PlannedCall
+from agentforge.tool.execution import CallNext, PlannedCall, Proceed, Refuse, Verdict
 
 
 async def outcomes(service: ToolService, *names: str) -> list[tuple[ToolOutcome, str]]:
@@ -237,6 +242,58 @@ async def test_a_cancellation_raised_inside_one_tool_is_that_calls_error_only() 
     assert [outcome for outcome, _ in found] == [ToolOutcome.FAILED, ToolOutcome.OK]
 
 
+@pytest.mark.parametrize("awaits", [True, False])
+@pytest.mark.parametrize("who", ["tool", "interceptor", "tool past its time"])
+async def test_a_call_that_cancels_its_own_task_fails_alone(who: str, awaits: bool) -> None:
+    async def cancel_this() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        if awaits:
+            await asyncio.sleep(0)
+
+    @tool(timeout=0.05)
+    async def cancels() -> str:
+        "Cancels its own task."
+        if who == "tool":
+            await cancel_this()
+        elif who == "tool past its time":
+            with contextlib.suppress(asyncio.CancelledError):
+                await cancel_this()
+            await asyncio.sleep(30 if awaits else 0)
+        return "x"
+
+    class Interceptor:
+        async def around(self, planned: PlannedCall, run: Run, next: CallNext) -> ToolExecutionResult:
+            if who == "interceptor" and planned.name == "cancels":
+                await cancel_this()
+            return await next(planned, run)
+
+    service = ToolService(cancels, Meter(), interceptors=[Interceptor()])
+    late = awaits and who == "tool past its time"
+    found = await outcomes(service, "free", "cancels", "free")
+    assert [outcome for outcome, _ in found] == [
+        ToolOutcome.OK,
+        ToolOutcome.TIMED_OUT if late else ToolOutcome.FAILED,
+        ToolOutcome.OK,
+    ]
+    assert ("did not end within" if late else "was cancelled from within") in found[1][1]
+
+
+async def test_a_handler_that_cancels_its_own_task_ends_the_run_with_an_error() -> None:
+    @tool
+    async def fails() -> str:
+        "Fails."
+        raise ValueError("no")
+
+    async def handler(error: BaseException, context: ToolErrorContext) -> ToolErrorHandlerResult:
+        raise asyncio.CancelledError
+
+    service = ToolService(fails, execution_error_handler=handler)
+    with pytest.raises(RunError, match="error handler of 'fails' was cancelled"):
+        await service.chat(ScriptedChatModel([call("fails"), "x"]), None, "q")
+
+
 @pytest.mark.parametrize("sync", [True, False])
 async def test_a_system_exit_inside_a_tool_is_that_calls_error(sync: bool) -> None:
     @tool
@@ -306,6 +363,24 @@ async def test_a_result_is_cut_at_a_character_with_a_note_of_what_is_missing(
     assert execution.result.result is None or execution.result.result == text
 
 
+async def test_what_the_model_is_told_of_an_error_is_bounded_as_every_result_is() -> None:
+    class Refuses:
+        async def check(self, batch: Sequence[PlannedCall], run: Run) -> list[Verdict]:
+            return [Refuse(ToolOutcome.DENIED, "n" * 50_000) if c.name == "free" else Proceed() for c in batch]
+
+    @tool
+    async def fails() -> str:
+        "Fails with many words."
+        raise ValueError("x" * 2_000_000)
+
+    service = ToolService(
+        fails, Meter(), gates=[Refuses()], max_result_bytes=1_000, unknown_tool_strategy="return_to_model"
+    )
+    found = await outcomes(service, "fails", "free", "u" * 20_000)
+    assert [outcome.name for outcome, _ in found] == ["FAILED", "DENIED", "UNKNOWN_TOOL"]
+    assert all(len(text.partition("\n[cut: ")[0]) == 1_000 for _, text in found)
+
+
 async def test_media_is_never_cut_in_the_middle() -> None:
     @tool
     def shot() -> list[Any]:
@@ -339,6 +414,16 @@ async def test_an_interceptor_that_returns_no_result_is_that_calls_error() -> No
 
     ((outcome, text),) = await outcomes(ToolService(Meter(), interceptors=[Broken()]), "free")
     assert outcome is ToolOutcome.FAILED and "ToolExecutionResult" in text
+
+
+async def test_an_interceptor_that_hangs_before_its_tool_is_timed_out_and_no_write_is_in_doubt() -> None:
+    class Hangs:
+        async def around(self, planned: PlannedCall, run: Run, next: CallNext) -> ToolExecutionResult:
+            await asyncio.sleep(30)
+            return await next(planned, run)
+
+    found = await outcomes(ToolService(Slow(), interceptors=[Hangs()]), "pay", "obedient")
+    assert [outcome for outcome, _ in found] == [ToolOutcome.TIMED_OUT] * 2
 
 
 async def test_the_context_reaches_tools_and_its_state_is_shared_but_nothing_of_it_is_sent() -> None:

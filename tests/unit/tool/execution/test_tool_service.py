@@ -292,6 +292,31 @@ async def test_a_forced_choice_holds_for_the_first_round_only_with_a_notice() ->
     assert [notice.code for notice in result.notices] == ["tool_choice_first_round_only"]
 
 
+@pytest.mark.parametrize("pauses", [1, 3])
+async def test_a_reply_that_paused_is_continued_and_the_forced_choice_holds_until_one_is_whole(pauses: int) -> None:
+    paused = ChatResponse(AiMessage("thinking"), FinishReason.PAUSE)
+    model = ScriptedChatModel([*[paused] * pauses, call("now"), "10:00"])
+    result = await ToolService(WeatherTools()).chat(model, ChatRequestParameters(tool_choice="required"), "q")
+    assert result.text == "10:00" and valid(result.messages)
+    choices = [request.parameters.tool_choice for request in model.requests]
+    assert choices == [ToolChoice.REQUIRED] * (pauses + 1) + [ToolChoice.AUTO]
+    assert [notice.code for notice in result.notices] == ["tool_choice_first_round_only"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (FinishReason.LENGTH, "the reply was cut off at the output limit before it made one"),
+        (FinishReason.ERROR, "the model's reply ended in an error before it made one"),
+        (FinishReason.STOP, "and the model made none"),
+    ],
+)
+async def test_why_a_forced_choice_brought_no_call_is_said(reason: FinishReason, told: str) -> None:
+    model = ScriptedChatModel([ChatResponse(AiMessage("I wou"), reason)])
+    with pytest.raises(ToolChoiceError, match=told):
+        await ToolService(WeatherTools()).chat(model, ChatRequestParameters(tool_choice="required"), "q")
+
+
 @pytest.mark.parametrize(
     "choice", [ToolChoice.REQUIRED, ToolChoice.tool("now"), ToolChoice.allowed(["now"], required=True)]
 )

@@ -218,7 +218,7 @@ async def test_mask_tells_class_and_reference_only_and_logs_the_details(caplog: 
     assert text.rsplit(" ", 1)[-1].rstrip(".") in caplog.text
 
 
-@pytest.mark.parametrize("template", ["{toll}", "{", "{0}"])
+@pytest.mark.parametrize("template", ["{toll}", "{", "{0}", "{tool.x}", "{tool.upper}", "{tool[0]}", "{message:{id}}"])
 def test_a_template_that_cannot_be_filled_is_refused(template: str) -> None:
     with pytest.raises(ConfigurationError, match="template"):
         Template(template)

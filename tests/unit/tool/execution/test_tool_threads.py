@@ -39,7 +39,7 @@ async def test_what_the_function_raises_is_raised_to_the_caller() -> None:
     threads.close()
 
 
-@pytest.mark.parametrize("fatal", [SystemExit(3), StopIteration("x"), KeyboardInterrupt()])
+@pytest.mark.parametrize("fatal", [SystemExit(3), StopIteration("x")])
 async def test_an_exception_that_would_end_the_loop_arrives_as_a_plain_error(fatal: BaseException) -> None:
     def leave() -> None:
         raise fatal
@@ -47,6 +47,57 @@ async def test_an_exception_that_would_end_the_loop_arrives_as_a_plain_error(fat
     threads = ToolThreads()
     with pytest.raises(RuntimeError, match=type(fatal).__name__):
         await threads.run(leave)
+    threads.close()
+
+
+async def test_a_place_lent_while_its_thread_waits_is_taken_by_another_and_given_back() -> None:
+    threads = ToolThreads(max_threads=1)
+    loop = asyncio.get_running_loop()
+
+    def outer() -> str:
+        with threads.lent(), threads.lent():  # lending twice lends one place
+            return asyncio.run_coroutine_threadsafe(threads.run(lambda: "inner"), loop).result(10)
+
+    with threads.lent():  # no worker of this pool: nothing changes
+        assert await threads.run(outer) == "inner"
+    await until(lambda: threads.counts == ThreadCounts(busy=0, idle=1, abandoned=0))
+    threads.close()
+
+
+@pytest.mark.parametrize("max_abandoned", [1, 0])
+async def test_a_thread_abandoned_while_its_place_is_lent_is_counted_once(max_abandoned: int) -> None:
+    threads = ToolThreads(max_threads=1, max_abandoned=max_abandoned)
+    release, lent = threading.Event(), threading.Event()
+
+    def outer() -> None:
+        with threads.lent():
+            lent.set()
+            release.wait(10)
+
+    call = asyncio.create_task(threads.run(outer))
+    await until(lent.is_set)
+    call.cancel()
+    await asyncio.wait([call])
+    assert threads.counts == ThreadCounts(busy=0, idle=0, abandoned=1)
+    release.set()
+    await until(lambda: threads.counts.abandoned == 0)
+    assert await threads.run(lambda: "served") == "served"
+    await until(lambda: threads.counts == ThreadCounts(busy=0, idle=1, abandoned=0))
+    threads.close()
+
+
+async def test_what_begins_a_call_is_told_before_it_runs_and_never_for_one_given_up() -> None:
+    threads, told, release = ToolThreads(max_threads=1), [], threading.Event()
+    first = asyncio.create_task(threads.run(release.wait, lambda: told.append("first")))
+    await until(lambda: told == ["first"])
+    second = asyncio.create_task(threads.run(lambda: None, lambda: told.append("second")))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.wait([second])
+    release.set()
+    await first
+    await threads.run(lambda: None)
+    assert told == ["first"]
     threads.close()
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentforge.errors import ContentFilterError, InvalidRequestError, ModelError
-from agentforge.http import error_from_payload, error_from_response
+from agentforge.errors import ContentFilterError, InvalidRequestError, ModelError, ProtocolError
+from agentforge.http import error_from_payload, error_from_response, request_id_of
 from agentforge.masking import Secrets
 
-__all__ = ("error_in_answer", "holds_error", "parse_error")
+__all__ = ("error_in_answer", "holds_error", "parse_error", "too_large")
 
 _NO_HEADERS: Mapping[str, str] = {}
 #: The status that a kind of error has where one is sent; a stream's status is always 200.
@@ -30,11 +30,18 @@ _STATUS_OF_KIND = {
 
 
 def holds_error(body: Mapping[str, object]) -> bool:
-    """Whether a body or chunk of status 200 is a failure."""
+    """Whether a body or chunk of status 200 is a failure: it has an ``error``, or no choices and a failure's form."""
     if body.get("error"):
         return True
+    if body.get("choices"):
+        return False
     base = body.get("base_resp")
-    return isinstance(base, Mapping) and bool(base.get("status_code")) and not body.get("choices")
+    if isinstance(base, Mapping) and base.get("status_code"):
+        return True
+    if body.get("object") == "error" or body.get("type") == "error":
+        return True
+    message = body.get("message")
+    return not body.get("usage") and bool(body.get("detail") or (message and isinstance(message, str)))
 
 
 def error_in_answer(
@@ -49,7 +56,8 @@ def error_in_answer(
     if not body.get("error") and isinstance(base, Mapping):
         body = {"error": {"message": base.get("status_msg"), "code": str(base.get("status_code"))}}
     inner = body.get("error")
-    kinds = [inner.get("code"), inner.get("type")] if isinstance(inner, Mapping) else [body.get("code")]
+    where = inner if isinstance(inner, Mapping) else body
+    kinds = [where.get("code"), where.get("type")]
     status = None
     if not any(isinstance(kind, int) for kind in kinds):
         status = next(
@@ -67,6 +75,16 @@ def parse_error(
 ) -> ModelError:
     """The error of a failed answer, in the taxonomy of `agentforge.errors`."""
     return _refined(error_from_response(status, headers, content, secrets=secrets))
+
+
+def too_large(limit: int, headers: Mapping[str, str], *, partial_text: str = "") -> ProtocolError:
+    """The error for an answer to a streamed request that passes ``limit`` bytes."""
+    return ProtocolError(
+        f"the answer is larger than max_body_bytes ({limit} bytes)",
+        request_id=request_id_of(headers),
+        details={"partial_text": partial_text} if partial_text else {},
+        next_step="Raise max_body_bytes if the endpoint really sends answers of this size.",
+    )
 
 
 def _refined(error: ModelError) -> ModelError:

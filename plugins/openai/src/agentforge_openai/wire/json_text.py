@@ -1,14 +1,25 @@
-"""JSON to bytes in one form: compact, UTF-8, and safe for text that is not."""
+"""JSON to bytes in one form: compact, UTF-8, and safe for text that is not; and JSON of servers, read strictly.
+
+Servers written in Python may send ``NaN`` and ``Infinity``, which JSON has not and no later request or store could
+hold. They are found without a look at anything else: the strict reading stops at the first one.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("dump_bytes", "dump_text", "utf8")
+__all__ = ("dump_arguments", "dump_bytes", "dump_text", "load", "load_mended", "utf8")
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_ARGUMENTS = {"function": "arguments", "function_call": "arguments", "custom": "input"}
+
+#: Compact JSON text of arguments; what JSON cannot hold stays in it, for the check of the arguments to refuse.
+dump_arguments = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def dump_text(value: object) -> str:
@@ -38,3 +49,42 @@ def utf8(text: str) -> bytes:
     except UnicodeEncodeError:
         # Through UTF-16, where two halves that belong together become one character again.
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        _refuse(text)
+    return value
+
+
+#: The value of a JSON text; raises ``ValueError`` also for numbers that no JSON can hold (``NaN``, ``1e400``).
+load = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
+
+
+def load_mended(content: str | bytes) -> tuple[Any, bool]:
+    """The value with null for each number that no JSON can hold, and whether there was one. Objects of arguments keep
+    theirs, as no other value may take its place.
+
+    >>> load_mended('{"usage": {"cost": NaN}}')
+    ({'usage': {'cost': None}}, True)
+    """
+    found: list[float] = []
+    value = _mended(json.loads(content), None, found)
+    return value, bool(found)
+
+
+def _mended(value: Any, key: str | None, found: list[float]) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        found.append(value)
+        return None
+    if isinstance(value, Mapping):
+        kept = _ARGUMENTS.get(key or "")
+        return {name: item if name == kept else _mended(item, name, found) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_mended(item, None, found) for item in value]
+    return value

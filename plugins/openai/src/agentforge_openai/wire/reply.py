@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentforge.model import (
     AiMessage,
@@ -20,17 +21,20 @@ from agentforge.model import (
     new_call_id,
 )
 from agentforge_openai.wire.finish import finish_of
-from agentforge_openai.wire.json_text import dump_text
+from agentforge_openai.wire.json_text import dump_arguments
 from agentforge_openai.wire.reasoning import FIELDS, Reasoning
 from agentforge_openai.wire.usage import decode_usage
 
-__all__ = ("CALL_EXTRAS", "Answering", "RawCall", "Reply", "arguments_text", "extras_of", "whole_call")
+__all__ = ("CALL_EXTRAS", "Answering", "RawCall", "Reply", "arguments_text", "extras_of", "first_choice", "whole_call")
 
 _CALL_EXTRAS = ("extra_content", "provider_specific_fields")
 _MESSAGE_EXTRAS = ("extra_content", "thought_signature", "thinking_blocks", "provider_specific_fields")
 #: Fields of a call that are opaque and go back as they came.
 CALL_EXTRAS = frozenset(_CALL_EXTRAS)
 _MESSAGE_EXTRAS_SET = frozenset(_MESSAGE_EXTRAS)
+_MENDED = Notice(
+    "number_not_finite", "the reply holds a number that JSON has not (NaN or infinite); null was put in its place"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def whole_call(item: dict[str, object]) -> RawCall | None:
 class Reply:
     """One reply while it is read."""
 
-    __slots__ = ("calls", "extras", "finish_word", "id", "model", "reasoning", "refusal", "texts", "usage")
+    __slots__ = ("calls", "extras", "finish_word", "id", "mended", "model", "reasoning", "refusal", "texts", "usage")
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -83,6 +87,7 @@ class Reply:
         self.usage: Mapping[str, object] | None = None
         self.id: str | None = None
         self.model: str | None = None
+        self.mended = False
 
     def add_identity(self, body: Mapping[str, object]) -> None:
         """Take id and model; the first of each stays."""
@@ -163,6 +168,9 @@ class Reply:
             # Marked, so that it goes back as a refusal.
             parts.append(TextContent(refusal, ProviderState(answering.provider, {"refusal": True})))
         reason, notice = finish_of(self.finish_word, has_calls=bool(calls), refused=bool(refusal))
+        notices = answering.notices if notice is None else (*answering.notices, notice)
+        if self.mended:
+            notices += (_MENDED,)
         return ChatResponse(
             ai_message=AiMessage(
                 [*parts, *calls],
@@ -173,7 +181,7 @@ class Reply:
             id=self.id,
             model_name=self.model,
             raw_finish_reason=self.finish_word,
-            notices=answering.notices + ((notice,) if notice is not None else ()),
+            notices=notices,
             raw_body=raw_body,
         )
 
@@ -195,6 +203,17 @@ class Reply:
         return requests
 
 
+def first_choice(choices: object) -> dict[str, Any] | None:
+    """The choice that is read where a custom ``n`` asked for several: the one of index 0, wherever it stands; a whole
+    reply may number its only one otherwise."""
+    if not isinstance(choices, list) or not choices:
+        return None
+    first = choices[0]
+    if len(choices) > 1 and isinstance(first, dict) and first.get("index"):
+        first = next((one for one in choices if isinstance(one, dict) and not one.get("index")), first)
+    return first if isinstance(first, dict) else None
+
+
 def arguments_text(value: object) -> str:
     """The text of a call's arguments; an object (some servers send one) is written as JSON.
 
@@ -203,7 +222,7 @@ def arguments_text(value: object) -> str:
     """
     if value is None:
         return ""
-    return value if isinstance(value, str) else dump_text(value)
+    return value if isinstance(value, str) else dump_arguments(value)
 
 
 def extras_of(source: Mapping[str, object], names: tuple[str, ...] = _CALL_EXTRAS) -> dict[str, object]:

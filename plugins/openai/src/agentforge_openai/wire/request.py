@@ -3,13 +3,17 @@
 Two caches: heads by the parameters object, turns by the message object and the shape. Both hold the objects that they
 are keyed by, so an id is never reused while its entry lives, and neither knows of any history: trimming or branching a
 conversation cannot make an entry stale. What a round costs beyond copying is what is new in it.
+
+Caches that threads shared would need a lock around every request, so each thread has its own.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agentforge.model import (
     AiMessage,
@@ -20,6 +24,7 @@ from agentforge.model import (
     ToolSpecification,
 )
 from agentforge_openai.capabilities import Endpoint, settle
+from agentforge_openai.wire.distinct_ids import with_distinct_ids
 from agentforge_openai.wire.head import EMPTY_TOOLS, Head, encode_head
 from agentforge_openai.wire.shape import TurnShape
 from agentforge_openai.wire.tools import ToolBlock, encode_tools
@@ -52,12 +57,11 @@ class _Turn:
 
 
 class RequestEncoder:
-    """Encodes requests for one model bean; not shared between threads.
+    """Encodes requests for one model bean, from any thread.
 
     ``endpoint`` gives the endpoint for a model name; ``defaults`` are merged below every request's parameters. The turn
-    cache is bounded by ``max_turns`` and ``max_bytes``; when it is full, entries that the current request does not use
-    make room, and what still does not fit is encoded anew.
-    ``encoded_bytes`` counts the bytes of turns and tools that were really encoded.
+    cache of each thread is bounded by ``max_turns`` and ``max_bytes``; when it is full, entries that the current
+    request does not use make room, and what still does not fit is encoded anew. A thread's caches end with it.
     """
 
     def __init__(
@@ -67,6 +71,38 @@ class RequestEncoder:
         defaults: ChatRequestParameters | None = None,
         max_turns: int = 4096,
         max_bytes: int = 64 * 1024 * 1024,
+    ) -> None:
+        self._new = partial(_ThreadEncoder, endpoint, defaults, max_turns, max_bytes)
+        self._local = threading.local()
+
+    def encode(
+        self, messages: Sequence[ChatMessage], parameters: ChatRequestParameters, *, stream: bool = False
+    ) -> EncodedRequest:
+        """The body for a valid history. Raises `UnsupportedFeatureError` before anything is sent."""
+        return self._mine().encode(messages, parameters, stream)
+
+    @property
+    def encoded_bytes(self) -> int:
+        """The bytes of turns and tools that were really encoded in the calling thread."""
+        return self._mine().encoded_bytes
+
+    def _mine(self) -> _ThreadEncoder:
+        try:
+            mine: _ThreadEncoder = self._local.encoder
+        except AttributeError:
+            mine = self._local.encoder = self._new()
+        return mine
+
+
+class _ThreadEncoder:
+    """The encoder of one thread."""
+
+    def __init__(
+        self,
+        endpoint: Callable[[str | None], Endpoint],
+        defaults: ChatRequestParameters | None,
+        max_turns: int,
+        max_bytes: int,
     ) -> None:
         self.encoded_bytes = 0
         self._endpoint = endpoint
@@ -89,16 +125,15 @@ class RequestEncoder:
         self._may_clear = True
 
     def encode(
-        self, messages: Sequence[ChatMessage], parameters: ChatRequestParameters, *, stream: bool = False
+        self, messages: Sequence[ChatMessage], parameters: ChatRequestParameters, stream: bool
     ) -> EncodedRequest:
-        """The body for a valid history. Raises `UnsupportedFeatureError` before anything is sent."""
         offered = parameters.tools or (self._defaults.tools if self._defaults is not None else ())
-        head = self.head(parameters, with_tools=bool(offered) or _has_calls(messages))
+        head = self._head(parameters, with_tools=bool(offered) or _has_calls(messages))
         joined, notices = self._joined(tuple(messages), head.shape)
         body = b"".join((head.opening, joined, head.streamed if stream else head.plain))
         return EncodedRequest(body, head, head.notices + notices if notices else head.notices)
 
-    def head(self, parameters: ChatRequestParameters, *, with_tools: bool) -> Head:
+    def _head(self, parameters: ChatRequestParameters, *, with_tools: bool) -> Head:
         """The head for ``parameters``, from the cache where the same object was seen."""
         key = (id(parameters), with_tools)
         found = self._heads.get(key)
@@ -147,7 +182,7 @@ class RequestEncoder:
         )
         if grown and size == len(messages):
             return joined, notices
-        fragments, new = self._fragments(messages[size:] if grown else messages, shape)
+        fragments, new = self._fragments(with_distinct_ids(messages[size:] if grown else messages), shape)
         rest = b",".join(fragments)
         joined = b"%b,%b" % (joined, rest) if grown else rest
         notices = (*notices, *new) if grown else tuple(new)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from agentforge.errors import ProtocolError
@@ -12,7 +12,8 @@ from agentforge.masking import Secrets
 from agentforge.model import ChatResponse
 from agentforge_openai.wire.calls import CallCollector
 from agentforge_openai.wire.errors import error_in_answer, holds_error
-from agentforge_openai.wire.reply import Answering, Reply, whole_call
+from agentforge_openai.wire.json_text import load, load_mended
+from agentforge_openai.wire.reply import Answering, Reply, first_choice, whole_call
 
 __all__ = ("decode_response",)
 
@@ -30,21 +31,22 @@ def decode_response(
 
     Raises `ProtocolError` for what is no Chat Completions answer, and the error that an ``error`` in the body means.
     """
-    body = _object(content, headers, secrets)
+    body, mended = _object(content, headers, secrets)
     if holds_error(body):
         raise error_in_answer(body, headers=headers, secrets=secrets)
     choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
+    choice = first_choice(choices)
+    message = choice.get("message") if choice is not None else None
+    if choice is None or not isinstance(message, dict):
         raise ProtocolError(
             "the answer has no choices with a message",
             request_id=request_id_of(headers),
             next_step="Check that base_url points at a Chat Completions API.",
         )
-    if holds_error(choice):
+    if choice.get("error"):
         raise error_in_answer(choice, headers=headers, secrets=secrets)
     reply = Reply()
+    reply.mended = mended
     reply.add_identity(body)
     if not reply.add_usage(body):
         groq = body.get("x_groq")
@@ -57,16 +59,20 @@ def decode_response(
     return reply.response(answering, raw_body=content)
 
 
-def _object(content: bytes, headers: Mapping[str, str], secrets: Secrets | None) -> dict[str, Any]:
+def _object(content: bytes, headers: Mapping[str, str], secrets: Secrets | None) -> tuple[dict[str, Any], bool]:
+    """The body, and whether numbers in it had to be replaced."""
+    body: Any = None
+    mended = False
     try:
-        body = json.loads(content)
+        body = load(content.decode())
     except (ValueError, RecursionError):
-        body = None
+        with suppress(ValueError, RecursionError):
+            body, mended = load_mended(content)  # another encoding, or numbers that are none
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
     if not isinstance(body, dict):
         raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=secrets)
-    return body
+    return body, mended
 
 
 def _content(message: Mapping[str, Any], reply: Reply) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentforge.errors import ProtocolError, StreamTruncatedError
-from agentforge.http import SseDecoder, request_id_of
+from agentforge.errors import ModelError, ProtocolError, StreamTruncatedError
+from agentforge.http import SseDecoder, request_id_of, unexpected_answer
 from agentforge.masking import Secrets
 from agentforge.model import (
     ChatEvent,
@@ -19,36 +20,47 @@ from agentforge.model import (
     UsageEvent,
 )
 from agentforge_openai.wire.calls import CallCollector
-from agentforge_openai.wire.errors import error_in_answer, holds_error
-from agentforge_openai.wire.reply import Answering, Reply
+from agentforge_openai.wire.errors import error_in_answer, holds_error, too_large
+from agentforge_openai.wire.json_text import load, load_mended
+from agentforge_openai.wire.reply import Answering, Reply, first_choice
 
 __all__ = ("StreamDecoder",)
 
 _NO_HEADERS: Mapping[str, str] = {}
-_load = json.JSONDecoder().decode
+# What some servers send as the reason of every chunk before the last.
+_NOT_YET = ("", "null")
+_MAX_BYTES = 64 * 1024 * 1024
+_SHOWN_BYTES = 16 * 1024  # of a body that is no event stream
+_FIELD = re.compile(rb"^(data|event|id|retry)?:", re.MULTILINE)
 
 
 class StreamDecoder:
     """Decodes one stream: `feed` for each piece of the body, `finish` at its end.
 
-    Raises the error that a chunk carries, `ProtocolError` for an event that is not JSON (with its number),
-    `StreamTruncatedError` when the body ends before the reply did.
+    Raises the error that a chunk carries, `ProtocolError` for an event that is not JSON (with its number) and past
+    ``max_bytes`` (64 MiB) of the body or for a body that is no event stream, `StreamTruncatedError` when the body ends
+    before the reply did.
     """
 
     def __init__(
         self,
         answering: Answering,
         *,
+        status: int = 200,
         headers: Mapping[str, str] = _NO_HEADERS,
         secrets: Secrets | None = None,
+        max_bytes: int = _MAX_BYTES,
     ) -> None:
         self._answering = answering
+        self._max_bytes = self._left = max_bytes
+        self._status = status
         self._headers = headers
         self._secrets = secrets
         self._sse = SseDecoder()
         self._reply = Reply()
         self._calls = CallCollector(self._reply.calls, splits_names=answering.splits_names)
         self._number = 0
+        self._beginning = bytearray()
         self._ended = False
         self._has_choices = False
 
@@ -65,19 +77,36 @@ class StreamDecoder:
     def feed(self, chunk: bytes) -> list[ChatEvent]:
         """The events that ``chunk`` completes."""
         events: list[ChatEvent] = []
-        for event in self._sse.feed(chunk):
-            self._take(event.data, events)
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise too_large(self._max_bytes, self._headers, partial_text=self.partial_text)
+        for data, kind, _ in self._sse.feed(chunk):
+            if kind == "error":
+                self._fail(data)
+            self._take(data, events)
+        if not self._number and len(self._beginning) < _SHOWN_BYTES:
+            self._beginning += chunk
         return events
 
     def finish(self) -> list[ChatEvent]:
         """The last events, `ResponseDone` at the end."""
         events: list[ChatEvent] = []
         for event in self._sse.finish():
+            if event.event == "error":
+                self._fail(event.data)
             # A last event without its blank line may be whole or cut; cut JSON means a cut stream.
             if _is_complete(event.data) or event.data.strip() == b"[DONE]":
                 self._take(event.data, events)
         reply = self._reply
         if not self._ended and reply.finish_word is None and not self._may_end_here():
+            if self._is_no_stream():
+                raise unexpected_answer(
+                    self._status,
+                    self._headers,
+                    bytes(self._beginning),
+                    expected="an event stream",
+                    secrets=self._secrets,
+                )
             raise StreamTruncatedError(
                 "the stream ended before the reply did: no finish reason and no end mark",
                 partial_text=self.partial_text,
@@ -90,6 +119,12 @@ class StreamDecoder:
             events.append(ToolCallReady(request, index))
         events.append(ResponseDone(response))
         return events
+
+    def _is_no_stream(self) -> bool:
+        """Whether the body is something else altogether, such as a page of a gateway."""
+        if self._number:
+            return False
+        return not _FIELD.search(self._beginning) if self._beginning.strip() else self._status != 200
 
     def _may_end_here(self) -> bool:
         calls = self._reply.calls
@@ -108,21 +143,46 @@ class StreamDecoder:
                 self._ended = True
                 return
         try:
-            chunk = _load(data.decode())
+            chunk = load(data.decode())
         except (ValueError, RecursionError):
-            chunk = None
+            chunk = self._mended(data)
         if not isinstance(chunk, dict):
             raise ProtocolError(
                 f"event {self._number} of the stream is not a JSON object",
                 request_id=request_id_of(self._headers),
                 details={"event": self._number, "partial_text": self.partial_text},
             )
-        choices = chunk.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-        failed = chunk if holds_error(chunk) else first if first.get("error") else None
-        if failed is not None:
-            raise error_in_answer(failed, headers=self._headers, secrets=self._secrets, partial_text=self.partial_text)
+        first = first_choice(chunk.get("choices"))
+        if holds_error(chunk):
+            raise self._failure(chunk)
+        if first is not None and first.get("error"):
+            raise self._failure(first)
         self._chunk(chunk, first or None, events)
+
+    def _mended(self, data: bytes) -> object:
+        """An event with numbers that JSON has not; ``None`` for one that is no JSON at all."""
+        try:
+            chunk, mended = load_mended(data.decode())
+        except (ValueError, RecursionError):
+            return None
+        self._reply.mended = self._reply.mended or mended
+        return chunk
+
+    def _fail(self, data: bytes) -> None:
+        """Raise for an event that is named an error, whatever its data are."""
+        if self._ended:
+            return
+        text = data.decode("utf-8", "replace")
+        try:
+            said = json.loads(text)
+        except (ValueError, RecursionError):
+            said = text
+        if not isinstance(said, dict):
+            said = {"error": said if isinstance(said, str) else text}
+        raise self._failure(said if holds_error(said) else {"error": said})
+
+    def _failure(self, said: Mapping[str, Any]) -> ModelError:
+        return error_in_answer(said, headers=self._headers, secrets=self._secrets, partial_text=self.partial_text)
 
     def _chunk(self, chunk: dict[str, Any], choice: dict[str, Any] | None, events: list[ChatEvent]) -> None:
         reply = self._reply
@@ -143,7 +203,7 @@ class StreamDecoder:
             delta = choice.get("message")  # a server that streams a whole reply as one chunk
         self._has_choices = True
         word = choice.get("finish_reason")
-        if isinstance(word, str) and (word or reply.finish_word is None):
+        if isinstance(word, str) and word not in _NOT_YET:
             reply.finish_word = word
         if not isinstance(delta, dict):
             return
