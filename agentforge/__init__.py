@@ -2,8 +2,11 @@
 
 The names below are what most programs need. The rest is in the packages `agentforge.model` (how a model speaks),
 `agentforge.tool` (how it acts), `agentforge.tool.execution`, `agentforge.tool.error`, `agentforge.http`,
-`agentforge.errors` and `agentforge.testing`.
+`agentforge.client`, `agentforge.plugin` (for plugin authors), `agentforge.container`, `agentforge.errors` and
+`agentforge.testing`.
 """
+
+import typing
 
 from agentforge.errors import AgentForgeError, ModelError, RunError, ToolError
 from agentforge.model import (
@@ -45,12 +48,18 @@ from agentforge.tool.execution import (
     ToolStarted,
 )
 
+if typing.TYPE_CHECKING:
+    from agentforge.client import ChatClient
+    from agentforge.container import AgentForge
+
 __version__ = "0.1.0"
 
 __all__ = (
+    "AgentForge",
     "AgentForgeError",
     "AiMessage",
     "BoundTool",
+    "ChatClient",
     "ChatMessage",
     "ChatModel",
     "ChatRequest",
@@ -93,3 +102,15 @@ __all__ = (
     "UserMessage",
     "tool",
 )
+
+# What stands on the layers above, and is loaded when it is used.
+_LATER = {"AgentForge": "agentforge.container", "ChatClient": "agentforge.client"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return value

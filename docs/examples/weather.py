@@ -1,4 +1,4 @@
-"""Two tool conversations from question to answer, over real HTTP, without a key: ``make demo``.
+"""Two tool conversations from question to answer, over real HTTP, without a key and without a file.
 
 The model is scripted: an endpoint on this machine plays its part over the Chat Completions wire. Everything else is
 what it would be with a model elsewhere: the requests, the streams, the calls, the tools and the way back.

@@ -36,6 +36,15 @@ TESTED = {
         ("loop_script", "request_as_given"),
         ("loop_script", "accept"),
     },
+    "config": {
+        ("config", "accept"),
+        ("config", "reject_at_build"),
+        ("container", "accept"),
+        ("container", "reject_at_build"),
+        ("container", "typed_error"),
+        ("plugins", "accept"),
+        ("plugins", "reject_at_build"),
+    },
 }
 
 

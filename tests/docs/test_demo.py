@@ -1,4 +1,4 @@
-"""The program behind `make demo` shows a whole conversation and says that its model is scripted."""
+"""The example program shows whole conversations without a configuration, and says that its model is scripted."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "docs" / "examples" / "weather.py"
 
 
-def test_make_demo_runs_this_program() -> None:
-    """The Makefile names it."""
-    assert PROGRAM.relative_to(ROOT).as_posix() in (ROOT / "Makefile").read_text("utf-8")
+def test_the_index_of_the_pages_names_this_program() -> None:
+    """It is what a reader meets first."""
+    assert f"({PROGRAM.relative_to(ROOT / 'docs').as_posix()})" in (ROOT / "docs" / "README.md").read_text("utf-8")
 
 
-def test_the_demo_shows_two_conversations() -> None:
+def test_the_program_shows_two_conversations() -> None:
     """Question, calls with their arguments, results, answer and a summary; nothing on standard error."""
     done = subprocess.run([sys.executable, str(PROGRAM)], capture_output=True, text=True, encoding="utf-8", timeout=60)
 

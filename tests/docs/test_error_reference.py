@@ -10,18 +10,35 @@ from pathlib import Path
 import pytest
 
 from agentforge import errors
+from agentforge.config import codes as config_codes
+from agentforge.container import codes as container_codes
+from agentforge.container import faults as container_faults
 from agentforge.errors import AgentForgeError
+from agentforge.plugin import faults as plugin_faults
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 # | AF309 | `ModelTimeoutError` (`TimeoutError`) | when | what to do |
 ROW = re.compile(
-    r"^\| (?P<code>AF\d+) \| `(?P<name>\w+)`(?: \(`(?P<builtin>\w+)`\))? \| (?P<when>.*?) \| ", re.MULTILINE
+    r"^\| (?P<code>AF\d+) \| `(?P<name>[A-Z][a-z]\w+)`(?: \(`(?P<builtin>\w+)`\))? \| (?P<when>.*?) \| ", re.MULTILINE
 )
 CLASSES = {
     name: found
-    for name, found in vars(errors).items()
-    if inspect.isclass(found) and issubclass(found, AgentForgeError) and found.__module__ == errors.__name__
+    for module in (errors, plugin_faults, container_faults)
+    for name, found in vars(module).items()
+    if inspect.isclass(found) and issubclass(found, AgentForgeError) and found.__module__ == module.__name__
 }
+# | AF101 | `FILE_NOT_READ` | when |
+FAULT = re.compile(r"^\| (?P<code>AF\d+) \| `(?P<name>[A-Z_]+)` \| [^|]+ \|$", re.MULTILINE)
+FAULTS = {name: getattr(module, name) for module in (config_codes, container_codes) for name in module.__all__}
+
+
+def test_every_fault_of_a_configuration_is_on_the_page() -> None:
+    """Under its code and its name, once; one that has the code of a class stands with the class."""
+    found = [(row["name"], row["code"]) for row in FAULT.finditer(PAGE.read_text("utf-8"))]
+    of_classes = {kind.code for kind in CLASSES.values()}
+
+    assert sorted(found) == sorted((name, code) for name, code in FAULTS.items() if code not in of_classes)
+    assert len(set(FAULTS.values())) == len(FAULTS)
 
 
 def rows(text: str) -> list[re.Match[str]]:

@@ -60,7 +60,7 @@ def _run_on_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         yield node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
             yield from _run_on_import(node.orelse)
             continue
         for field in ("body", "orelse", "finalbody"):

@@ -1,0 +1,96 @@
+"""How an error ends a command: one readable block, or one JSON object, on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from agentforge.cli.console import Console
+from agentforge.cli.usage import UsageError
+from agentforge.errors import AgentForgeError, ToolError
+
+if TYPE_CHECKING:
+    from agentforge.config import Diagnostic
+
+__all__ = ("diagnostic_data", "error_data", "report")
+
+
+def report(error: BaseException, console: Console) -> None:
+    """Say what went wrong; of a group, every error in it. The traceback only where it was asked for."""
+    for one in _leaves(error):
+        if isinstance(one, ToolError) and one.tool and one.location is None and repr(one.tool) not in one.message:
+            one.location = f"tool {one.tool!r}"
+        if console.json:
+            console.say_data({"error": _masked(error_data(one), console)})
+        else:
+            console.say(console.secrets.mask(_block(one)))
+    if console.debug and not isinstance(error, UsageError):
+        import traceback
+
+        console.say(console.secrets.mask("".join(traceback.format_exception(error)).rstrip()))
+
+
+def error_data(error: BaseException) -> dict[str, Any]:
+    """An error as data: code, message, location, next step; of a configuration also every fault."""
+    if not isinstance(error, AgentForgeError | UsageError):
+        return {"code": AgentForgeError.code, "message": _words(error), "location": None, "next_step": _DEBUG}
+    made: dict[str, Any] = {
+        "code": error.code,
+        "message": error.message,
+        "location": getattr(error, "location", None),
+        "next_step": error.next_step,
+    }
+    diagnostics = getattr(error, "diagnostics", None)
+    if diagnostics is not None:
+        made["diagnostics"] = [diagnostic_data(found) for found in diagnostics]
+    return made
+
+
+def diagnostic_data(found: Diagnostic) -> dict[str, Any]:
+    """One fault of a configuration as data; line and column only where it stands in a file."""
+    mark = found.mark
+    return {
+        "code": found.code,
+        "message": found.message,
+        "file": mark.file,
+        "line": mark.line if mark.in_file else None,
+        "column": mark.column if mark.in_file else None,
+        "path": found.path or None,
+        "next_step": found.next_step,
+    }
+
+
+_DEBUG = "Run it again with --debug for the traceback."
+
+
+def _block(error: BaseException) -> str:
+    if isinstance(error, UsageError):
+        return error.message + (f"\n  next: {error.next_step}" if error.next_step else "")
+    if isinstance(error, AgentForgeError):
+        notes = getattr(error, "__notes__", ())
+        return "\n".join((str(error), *(f"  note: {note}" for note in notes)))
+    return str(AgentForgeError(_words(error), next_step=_DEBUG))
+
+
+def _words(error: BaseException) -> str:
+    try:
+        text = str(error).strip()
+    except Exception:  # an exception whose own text fails still has a name
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _masked(value: Any, console: Console) -> Any:
+    if isinstance(value, str):
+        return console.secrets.mask(value)
+    if isinstance(value, dict):
+        return {key: _masked(item, console) for key, item in value.items()}
+    return [_masked(item, console) for item in value] if isinstance(value, list) else value

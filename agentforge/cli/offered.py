@@ -1,0 +1,91 @@
+"""The tools of an application's services, as a model is offered them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentforge.cli.application import beans_of, one_bean
+from agentforge.cli.usage import Parser, near_miss
+from agentforge.errors import ConfigurationError, UnknownToolError
+
+if TYPE_CHECKING:
+    from agentforge.container import AgentForge
+    from agentforge.model import ToolSpecification
+    from agentforge.tool.execution import ToolService
+
+__all__ = ("Offer", "add_bean_option", "find", "offers")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What one bean offers: the bean's id, its service, and the tools."""
+
+    bean: str
+    service: ToolService
+    tools: tuple[ToolSpecification, ...]
+
+    def named(self, name: str) -> ToolSpecification | None:
+        """The tool of this name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+def add_bean_option(parser: Parser) -> None:
+    """``--bean NAME``."""
+    parser.add_argument(
+        "--bean", metavar="NAME", help="the tool service or chat client whose tools are meant (default: all of them)"
+    )
+
+
+async def offers(app: AgentForge, options: argparse.Namespace) -> tuple[Offer, ...]:
+    """What the services and clients of a started application offer, in the order of the file.
+
+    Raises `ConfigurationError` when there is none.
+    """
+    from agentforge.client import ChatClient
+    from agentforge.tool.execution import ToolService
+
+    kinds = (ToolService, ChatClient)
+    if options.bean is not None:
+        ids: Sequence[str] = (one_bean(app, options.bean, "tool service or chat client", *kinds),)
+    else:
+        ids = tuple(beans_of(app, *kinds))
+    if not ids:
+        raise ConfigurationError(
+            "the configuration has neither a tool service nor a chat client",
+            next_step="Add a bean of type tool_service or chat_client with tools.",
+        )
+    made = []
+    for id_ in ids:
+        bean = await app.resolve(id_)
+        service: ToolService = bean.service if isinstance(bean, ChatClient) else bean
+        made.append(Offer(id_, service, await _tools(service)))
+    return tuple(made)
+
+
+def find(found: Sequence[Offer], name: str) -> tuple[Offer, ToolSpecification]:
+    """The first offer of a tool of this name. Raises `UnknownToolError`, and `ConfigurationError` when beans offer
+    different tools under it."""
+    having = [(offer, tool) for offer in found if (tool := offer.named(name)) is not None]
+    if not having:
+        known = tuple(dict.fromkeys(tool.name for offer in found for tool in offer.tools))
+        error = UnknownToolError(f"there is no tool {name!r}", tool=name, known=known)
+        error.next_step = near_miss(name, known) or f"There is {', '.join(known) or 'none'}."
+        raise error
+    if any(tool != having[0][1] for _, tool in having):
+        beans = ", ".join(offer.bean for offer, _ in having)
+        raise ConfigurationError(
+            f"several beans offer different tools named {name!r}: {beans}", next_step="Add --bean NAME."
+        )
+    return having[0]
+
+
+async def _tools(service: ToolService) -> tuple[ToolSpecification, ...]:
+    """What a model gets in the first request of a turn: a scripted one is asked, and its request looked at."""
+    from agentforge.model.scripted import ScriptedChatModel
+
+    model = ScriptedChatModel(["No more."])
+    await service.chat(model, None, "Which tools are there?")
+    return tuple(model.requests[0].parameters.tools)

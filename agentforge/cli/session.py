@@ -1,0 +1,114 @@
+"""The interactive session: a prompt, a turn, a prompt; Ctrl-C ends the turn and Ctrl-D the session."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+from agentforge.cli.console import Console, OutputClosed, not_text
+from agentforge.cli.conversation import Conversation
+from agentforge.cli.faults import report
+from agentforge.cli.text import is_text
+
+__all__ = ("Session",)
+
+_PROMPT = "> "
+_END_WORDS = ("exit", "quit")
+
+
+class Session:
+    """One session on a terminal.
+
+    While the prompt waits the event loop stands still; it goes on with the next turn.
+    """
+
+    def __init__(self, conversation: Conversation, console: Console) -> None:
+        self._conversation = conversation
+        self._console = console
+        self._reading = False
+        self._turn: asyncio.Task[object] | None = None
+
+    async def run(self) -> int:
+        """Hold the session to its end; a turn that fails does not end it."""
+        self._console.say("Ctrl-C ends a turn; exit or Ctrl-D ends the session.", style="dim")
+        with self._interrupts():
+            while (line := self._read()) is not None:
+                text = line.strip()
+                if text in _END_WORDS:
+                    break
+                if text:
+                    await self._hold(text)
+        return 0
+
+    async def _hold(self, text: str) -> None:
+        turn = self._turn = asyncio.get_running_loop().create_task(self._conversation.ask(text))
+        try:
+            await asyncio.wait([turn])
+        finally:
+            self._turn = None
+            turn.cancel()  # when the session itself is cancelled; nothing else is left to cancel
+        if turn.cancelled():
+            self._console.say("interrupted; the conversation goes on", style="yellow")
+            return
+        error = turn.exception()
+        if isinstance(error, OutputClosed):
+            raise error
+        if error is not None:
+            report(error, self._console)
+
+    def _read(self) -> str | None:
+        """The next line; ``None`` at the end of the input."""
+        while True:
+            try:
+                self._reading = True
+                line = self._line()
+            except KeyboardInterrupt:
+                self._console.say("")
+                continue
+            except UnicodeDecodeError:
+                report(not_text("the line"), self._console)
+                continue
+            finally:
+                self._reading = False
+            if line is None:
+                self._console.say("")
+            elif not is_text(line):
+                report(not_text("the line"), self._console)
+                continue
+            return line
+
+    def _line(self) -> str | None:
+        if self._console.is_the_process:
+            with contextlib.suppress(ImportError):
+                import readline  # noqa: F401 - makes input() know the arrow keys
+            try:
+                return input(_PROMPT)
+            except EOFError:
+                return None
+        self._console.say(_PROMPT, end="")
+        return self._console.stdin.readline() or None
+
+    @contextlib.contextmanager
+    def _interrupts(self) -> Iterator[None]:
+        """Ctrl-C ends the turn, or begins the line anew; between the two it does nothing."""
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or before in (None, signal.SIG_IGN):
+            yield
+            return
+        loop = asyncio.get_running_loop()
+
+        def interrupted(number: int, frame: FrameType | None) -> None:
+            if self._reading:
+                raise KeyboardInterrupt
+            if self._turn is not None:
+                loop.call_soon_threadsafe(self._turn.cancel)
+
+        signal.signal(signal.SIGINT, interrupted)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)

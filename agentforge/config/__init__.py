@@ -1,0 +1,63 @@
+"""From text to checked definitions: YAML with places, layers, placeholders, secrets, and faults that say what to do.
+
+`load_layers` reads the files, `interpolate` fills the placeholders, `read_root` checks the shape; `value_for` and
+`report_validation` stand between a bean's settings and the model of its type. `AgentForgeSettings` is in
+`agentforge.config.settings`, since it loads pydantic.
+"""
+
+from agentforge.config.bean_options import BeanOptions
+from agentforge.config.definition import BeanDefinition, RootDefinition, read_bean, read_root
+from agentforge.config.diagnostic import Diagnostic, did_you_mean, nearest, render
+from agentforge.config.faults import ConfigurationFaults, Reporter
+from agentforge.config.fitting import hide_secrets, mark_of, report_validation, value_for
+from agentforge.config.interpolation import Variables, interpolate
+from agentforge.config.layers import Layers, folder_of, load_layers, load_mapping
+from agentforge.config.merge import merge
+from agentforge.config.nodes import (
+    Entry,
+    MappingNode,
+    Mark,
+    Node,
+    ObjectNode,
+    ScalarNode,
+    SecretNode,
+    SequenceNode,
+)
+from agentforge.config.scalars import to_value
+from agentforge.config.source import from_mapping, read_yaml
+
+__all__ = (
+    "BeanDefinition",
+    "BeanOptions",
+    "ConfigurationFaults",
+    "Diagnostic",
+    "Entry",
+    "Layers",
+    "MappingNode",
+    "Mark",
+    "Node",
+    "ObjectNode",
+    "Reporter",
+    "RootDefinition",
+    "ScalarNode",
+    "SecretNode",
+    "SequenceNode",
+    "Variables",
+    "did_you_mean",
+    "folder_of",
+    "from_mapping",
+    "hide_secrets",
+    "interpolate",
+    "load_layers",
+    "load_mapping",
+    "mark_of",
+    "merge",
+    "nearest",
+    "read_bean",
+    "read_root",
+    "read_yaml",
+    "render",
+    "report_validation",
+    "to_value",
+    "value_for",
+)

@@ -1,0 +1,97 @@
+"""All faults of a configuration at once: where they are collected, and the error that carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from agentforge.config.diagnostic import Diagnostic, render
+from agentforge.config.nodes import Mark
+from agentforge.errors import ConfigurationError
+
+__all__ = ("ConfigurationFaults", "Reporter")
+
+
+class ConfigurationFaults(ConfigurationError):  # noqa: N818 - it is many faults
+    """A configuration that cannot be used; ``diagnostics`` are all its faults, in the order of the files.
+
+    The code is that of the first fault; ``str()`` shows each as a block with its line.
+    """
+
+    def __init__(
+        self,
+        diagnostics: Iterable[Diagnostic],
+        sources: Mapping[str, str] | None = None,
+        *,
+        hidden: Iterable[str] = (),
+    ) -> None:
+        self.diagnostics = tuple(sorted(dict.fromkeys(diagnostics), key=lambda found: found.place))
+        if not self.diagnostics:
+            raise ValueError("ConfigurationFaults needs at least one diagnostic")
+        first = self.diagnostics[0]
+        more = f" (and {len(self.diagnostics) - 1} more)" if len(self.diagnostics) > 1 else ""
+        super().__init__(first.message + more, location=str(first.mark), next_step=first.next_step)
+        self.code = first.code
+        #: The texts by file name, for excerpts; hidden words are starred out, columns stay.
+        self.sources: Mapping[str, str] = {file: _starred(text, hidden) for file, text in (sources or {}).items()}
+
+    def __str__(self) -> str:
+        return "\n\n".join(render(diagnostic, self.sources) for diagnostic in self.diagnostics)
+
+    def __repr__(self) -> str:
+        return f"ConfigurationFaults({', '.join(f'{found.code} at {found.mark}' for found in self.diagnostics)})"
+
+
+def _starred(text: str, hidden: Iterable[str]) -> str:
+    for word in sorted(hidden, key=len, reverse=True):
+        text = text.replace(word, "*" * len(word))
+    return text
+
+
+class Reporter:
+    """Collects faults, so that one run shows them all; ``sources`` are the texts that were read so far.
+
+    >>> reporter = Reporter()
+    >>> reporter.report("AF109", "the bean has no type", Mark("app.yaml", 2, 3), path="beans.model")
+    >>> reporter.raise_if_any()
+    Traceback (most recent call last):
+        ...
+    agentforge.config.faults.ConfigurationFaults: [AF109] app.yaml:2:3: the bean has no type
+    """
+
+    def __init__(self, sources: Mapping[str, str] | None = None) -> None:
+        self.sources: dict[str, str] = dict(sources or {})
+        self._found: list[Diagnostic] = []
+        self._hidden: set[str] = set()
+
+    def hide(self, text: str) -> None:
+        """Keep a literal secret out of every excerpt; as with `Secrets`, a very short one would tear words apart."""
+        if len(text) >= 4:
+            self._hidden.add(text)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was reported so far, in the order of the reports."""
+        return tuple(self._found)
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        mark: Mark,
+        *,
+        next_step: str | None = None,
+        path: str = "",
+        private: bool = False,
+    ) -> None:
+        """Note one fault; see `Diagnostic`."""
+        self._found.append(Diagnostic(code, message, mark, next_step, path, private))
+
+    def take(self, faults: ConfigurationFaults) -> None:
+        """Add the faults and texts of an error that was caught."""
+        self._found.extend(faults.diagnostics)
+        self.sources.update(faults.sources)
+
+    def raise_if_any(self) -> None:
+        """Raise `ConfigurationFaults` with all that was reported; nothing when there is none."""
+        if self._found:
+            raise ConfigurationFaults(self._found, self.sources, hidden=self._hidden)

@@ -1,0 +1,191 @@
+"""Between nodes and a settings model: values read as their fields' types, and pydantic's errors put in their places.
+
+A plain scalar for a field of text stays the text that was written, so that ``api_key: 98123400`` is that key and
+``version: 1.10`` no number; a field without such a type gets what YAML's rules say.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+from agentforge.config import codes
+from agentforge.config.diagnostic import did_you_mean
+from agentforge.config.faults import Reporter
+from agentforge.config.nodes import MappingNode, Mark, Node, ScalarNode, SecretNode, SequenceNode
+from agentforge.config.scalars import plain_value, to_value
+from agentforge.masking import Secrets
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+__all__ = ("hide_secrets", "mark_of", "report_validation", "value_for")
+
+# One that could not be filled, which is a name and no secret.
+_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
+_TEXT_NAMES = frozenset({"SecretStr", "SecretBytes"})
+
+
+def value_for(node: Node, annotation: Any) -> Any:
+    """The node's value for a field of this type: as `to_value`, but a plain scalar is text where text is declared.
+
+    ``null`` and an empty value stay ``None`` where the type has ``None``.
+
+    >>> [value_for(ScalarNode("0123", True, Mark("app.yaml", 1, 1), "file"), kind) for kind in (str, int, str | None)]
+    ['0123', '0123', '0123']
+    >>> value_for(ScalarNode("8", True, Mark("app.yaml", 1, 1), "file"), int)
+    8
+    """
+    choices = _choices(annotation)
+    match node:
+        case ScalarNode() if node.plain:
+            return _scalar(node.text, choices)
+        case SequenceNode():
+            return [value_for(item, _item_type(choices, number)) for number, item in enumerate(node.items)]
+        case MappingNode():
+            return {key: value_for(entry.node, _entry_type(choices, key)) for key, entry in node.entries.items()}
+        case _:
+            return to_value(node)
+
+
+def _choices(annotation: Any) -> list[Any]:
+    """The types that a declared type allows, without ``Annotated`` and unions."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _choices(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return [choice for each in get_args(annotation) for choice in _choices(each)]
+    return [annotation]
+
+
+def _scalar(text: str, choices: list[Any]) -> Any:
+    value = plain_value(text)
+    if isinstance(value, str) or not any(_is_text(choice) for choice in choices):
+        return value
+    if value is None:
+        return None if types.NoneType in choices else text
+    return value if any(type(value) is choice for choice in choices) else text
+
+
+def _is_text(kind: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return all(isinstance(choice, str) for choice in get_args(kind))
+    return isinstance(kind, type) and (issubclass(kind, str | bytes | PurePath) or kind.__name__ in _TEXT_NAMES)
+
+
+def _item_type(choices: list[Any], number: int) -> Any:
+    for choice in choices:
+        origin, arguments = get_origin(choice), get_args(choice)
+        if not (isinstance(origin, type) and arguments and issubclass(origin, Sequence | set | frozenset)):
+            continue
+        if issubclass(origin, tuple) and arguments[-1] is not Ellipsis:
+            return arguments[min(number, len(arguments) - 1)]
+        return arguments[0]
+    return Any
+
+
+def _entry_type(choices: list[Any], key: str) -> Any:
+    for choice in choices:
+        fields = _fields(choice)
+        if key in fields:
+            return fields[key].annotation
+        origin = get_origin(choice)
+        if isinstance(origin, type) and issubclass(origin, Mapping) and len(get_args(choice)) == 2:
+            return get_args(choice)[1]
+    return Any
+
+
+def _fields(kind: Any) -> Mapping[str, Any]:
+    """The fields of a pydantic model by the names that a file uses; empty for other types."""
+    found = getattr(kind, "model_fields", None) if isinstance(kind, type) else None
+    return {field.alias or name: field for name, field in found.items()} if isinstance(found, Mapping) else {}
+
+
+def hide_secrets(node: Node, annotation: Any, reporter: Reporter) -> None:
+    """Keep what a file gives literally for the secret fields of a settings model out of every excerpt."""
+    choices = _choices(annotation)
+    secret = any(getattr(choice, "__name__", "") in _TEXT_NAMES for choice in choices)
+    match node:
+        case ScalarNode() if secret and not _PLACEHOLDER.fullmatch(node.text):
+            reporter.hide(node.text)
+        case SequenceNode():
+            for number, item in enumerate(node.items):
+                hide_secrets(item, annotation if secret else _item_type(choices, number), reporter)
+        case MappingNode():
+            for key, entry in node.entries.items():
+                hide_secrets(entry.node, annotation if secret else _entry_type(choices, key), reporter)
+
+
+def mark_of(node: Node, location: Sequence[str | int]) -> Mark:
+    """The place of the value at ``location`` below a node, or of the last part of the way that is there."""
+    return _walk(node, location)[1]
+
+
+def _walk(node: Node, location: Sequence[str | int]) -> tuple[Node, Mark, Mark]:
+    """The deepest node on the way, its mark, and the mark of its key."""
+    key_mark = node.mark
+    for step in location:
+        if isinstance(node, MappingNode) and str(step) in node.entries:
+            entry = node.entries[str(step)]
+            node, key_mark = entry.node, entry.key_mark
+        elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            key_mark = node.mark
+        # Any other step is a name of pydantic's own, such as that of a member of a union.
+    return node, node.mark, key_mark
+
+
+def report_validation(
+    error: ValidationError,
+    node: MappingNode,
+    model: type[BaseModel],
+    reporter: Reporter,
+    *,
+    path: str,
+    mark: Mark | None = None,
+    secrets: Secrets | None = None,
+) -> None:
+    """Report each error of a settings model at its place in the file; no value is ever shown.
+
+    Args:
+        error: What validating the values of `value_for` raised.
+        node: The settings.
+        model: The settings model, for near misses.
+        reporter: Takes the faults.
+        path: The dotted path of the settings, such as ``beans.model``.
+        mark: Where a missing key is reported, by default where the settings begin.
+        secrets: Masked in the texts of validators.
+    """
+    masked = secrets or Secrets()
+    hide_secrets(node, model, reporter)
+    for found in error.errors(include_input=False, include_url=False):
+        location = found["loc"]
+        where = ".".join([path, *(str(step) for step in location)])
+        name = str(location[-1]) if location else ""
+        target, value_mark, key_mark = _walk(node, location)
+        if found["type"] == "missing":
+            parent = mark if mark is not None and len(location) == 1 else value_mark
+            step = f"Add '{name}: …'."
+            reporter.report(codes.MISSING_KEY, f"the setting '{name}' is missing", parent, next_step=step, path=where)
+        elif found["type"] == "extra_forbidden":
+            known = [key for choice in _types_at(model, location[:-1]) for key in _fields(choice)]
+            step = did_you_mean(name, known)
+            reporter.report(codes.UNKNOWN_KEY, f"unknown setting '{name}'", key_mark, next_step=step, path=where)
+        else:
+            private = isinstance(target, SecretNode) or any(
+                getattr(choice, "__name__", "") in _TEXT_NAMES for choice in _types_at(model, location)
+            )
+            message = f"'{name or path}' does not fit: {masked.mask(str(found['msg']).removeprefix('Value error, '))}"
+            reporter.report(codes.BAD_VALUE, message, value_mark, path=where, private=private)
+
+
+def _types_at(model: type[BaseModel], location: Sequence[str | int]) -> list[Any]:
+    choices: list[Any] = [model]
+    for step in location:
+        inner = _item_type(choices, step) if isinstance(step, int) else _entry_type(choices, str(step))
+        # A step that is no field is a name of pydantic's own and leads nowhere.
+        choices = choices if inner is Any else _choices(inner)
+    return choices

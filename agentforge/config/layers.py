@@ -1,0 +1,196 @@
+"""The layers of a configuration as one tree: includes, file, profiles, ``.env``, environment, command line.
+
+Each layer lies over the ones before it; every value keeps the mark and the name of the layer that set it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentforge.config import codes
+from agentforge.config.bean_options import read_texts
+from agentforge.config.dotenv_file import read_dotenv
+from agentforge.config.faults import ConfigurationFaults, Reporter
+from agentforge.config.merge import merge
+from agentforge.config.nodes import MappingNode, Mark
+from agentforge.config.overrides import apply_environment, apply_sets
+from agentforge.config.source import MAX_BYTES, decode, from_mapping, read_yaml
+
+__all__ = ("Layers", "folder_of", "load_layers", "load_mapping")
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The merged tree, not yet interpolated, and what was needed to make it.
+
+    ``environment`` is the given one with ``.env`` below it, ``files`` the texts by the names that marks carry,
+    ``folder`` that of the root file, ``warnings`` are sentences for the log.
+    """
+
+    root: MappingNode
+    environment: Mapping[str, str] = field(repr=False)
+    files: Mapping[str, str] = field(repr=False)
+    folder: Path
+    warnings: tuple[str, ...] = ()
+
+
+def folder_of(mark: Mark, layers: Layers) -> Path:
+    """The folder against which a relative path at ``mark`` is read: that of its file, else the root file's."""
+    return Path(mark.file).parent if mark.in_file and mark.file in layers.files else layers.folder
+
+
+def load_layers(
+    file: Path,
+    *,
+    profiles: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    environment: Mapping[str, str],
+    dotenv: bool = True,
+) -> Layers:
+    """Read a configuration file and all that lies over and under it.
+
+    Args:
+        file: The root file.
+        profiles: Each adds ``NAME-PROFILE.yaml`` beside the root file, the later over the earlier.
+        sets: ``path=value`` from the command line.
+        environment: The variables, such as ``os.environ``.
+        dotenv: Whether the ``.env`` file beside the root file is read.
+
+    Raises:
+        ConfigurationFaults: All faults of all files at once.
+    """
+    reporter = Reporter()
+    root = _read_file(file, "file", reporter)
+    if root is None:
+        root = MappingNode({}, Mark(str(file), 1, 1), "file")
+    root = _with_includes(root, file, "file", (file.resolve(),), reporter)
+    for profile in profiles:
+        root = merge(root, _read_profile(file, profile, reporter))
+    lower = read_dotenv(file.parent / ".env", reporter) if dotenv else {}
+    warnings: list[str] = []
+    from_dotenv = {name: (found.value, found.mark) for name, found in lower.items() if name not in environment}
+    root = apply_environment(root, from_dotenv, ".env", warnings, reporter)
+    outside = {name: (text, Mark.outside(f"environment {name}")) for name, text in environment.items()}
+    root = apply_environment(root, outside, "environment", warnings, reporter)
+    root = apply_sets(root, sets, reporter)
+    reporter.raise_if_any()
+    return Layers(
+        root=root,
+        environment={**{name: found.value for name, found in lower.items()}, **environment},
+        files=reporter.sources,
+        folder=file.parent,
+        warnings=tuple(warnings),
+    )
+
+
+def load_mapping(data: Mapping[str, Any], *, folder: Path, environment: Mapping[str, str]) -> Layers:
+    """The layers of a mapping: what it includes, from ``folder``, lies below it, and nothing lies over it.
+
+    Raises:
+        ConfigurationFaults: All faults of all included files at once.
+    """
+    reporter = Reporter()
+    root = _with_includes(from_mapping(data), folder / "the mapping", "python", (), reporter)
+    reporter.raise_if_any()
+    return Layers(root, environment, reporter.sources, folder)
+
+
+def _read_profile(file: Path, profile: str, reporter: Reporter) -> MappingNode:
+    empty = MappingNode({}, Mark(str(file), 1, 1), f"profile {profile}")
+    beside = file.with_name(f"{file.stem}-{profile}{file.suffix}") if _is_name(profile) else None
+    if beside is None or not beside.is_file():
+        there = sorted(path.stem.removeprefix(f"{file.stem}-") for path in _profile_files(file))
+        reporter.report(
+            codes.PROFILE_NOT_FOUND,
+            f"there is no profile '{profile}'" + (f": '{beside}' does not exist" if beside else ""),
+            Mark.outside(f"profile {profile}"),
+            next_step=f"Profiles beside '{file.name}': {', '.join(there)}." if there else "Create the file.",
+        )
+        return empty
+    layer = f"profile {profile}"
+    found = _read_file(beside, layer, reporter)
+    return empty if found is None else _with_includes(found, beside, layer, (beside.resolve(),), reporter)
+
+
+def _is_name(profile: str) -> bool:
+    return bool(profile) and not set(profile) & set("/\\\0") and profile not in (".", "..")
+
+
+def _profile_files(file: Path) -> list[Path]:
+    try:
+        return [
+            path
+            for path in file.parent.iterdir()
+            if path.suffix == file.suffix and path.stem.startswith(f"{file.stem}-")
+        ]
+    except OSError:
+        return []
+
+
+def _with_includes(
+    node: MappingNode, file: Path, layer: str, chain: tuple[Path, ...], reporter: Reporter
+) -> MappingNode:
+    """The tree of a file over the trees of the files that it includes, the later of these over the earlier."""
+    below: MappingNode | None = None
+    problems = Reporter()  # the list itself is checked with the root, once
+    for name, mark in read_texts(node.get("include"), "include", problems):
+        path = file.parent / name
+        if path.resolve() in chain:
+            circle = " -> ".join(each.name for each in (*chain[chain.index(path.resolve()) :], path))
+            reporter.report(
+                codes.INCLUDE_CYCLE,
+                f"files include one another: {circle}",
+                mark,
+                next_step="Remove one of the includes.",
+                path="include",
+            )
+            continue
+        found = _read_file(path, f"include {name}", reporter, at=mark)
+        if found is None:
+            continue
+        if "scan" in found.entries:
+            reporter.report(
+                codes.NOT_FROM_HERE,
+                "'scan' counts only in the root file and its profiles",
+                found.entries["scan"].key_mark,
+                next_step=f"Move it into '{chain[0].name if chain else file.name}'.",
+                path="scan",
+            )
+        found = _with_includes(found, path, f"include {name}", (*chain, path.resolve()), reporter)
+        below = found if below is None else merge(below, found)
+    if below is None:
+        return node
+    # What a file includes is its own affair: an included list of files is not the root's.
+    rest = {key: entry for key, entry in below.entries.items() if key != "include"}
+    merged = merge(MappingNode(rest, node.mark, below.layer), node)
+    return MappingNode(merged.entries, node.mark, layer)
+
+
+def _read_file(path: Path, layer: str, reporter: Reporter, *, at: Mark | None = None) -> MappingNode | None:
+    name = str(path)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {_reason(error)}"
+        step = (
+            "Check the name; it is taken from the folder of the file that names it."
+            if at
+            else ("Check the path, or name another file with --config.")
+        )
+        reporter.report(codes.FILE_NOT_READ, f"the file '{path}' {reason}", at or Mark.outside(name), next_step=step)
+        return None
+    try:
+        text = decode(data, name)
+        reporter.sources[name] = text
+        return read_yaml(text, name, layer=layer)
+    except ConfigurationFaults as faults:
+        reporter.take(faults)
+        return None
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

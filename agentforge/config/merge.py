@@ -1,0 +1,56 @@
+"""Laying one tree over another: mappings merge key by key, everything else is replaced by the winner and its place.
+
+A bean that gets another ``type`` begins anew: the settings of one type mean nothing to another.
+"""
+
+from __future__ import annotations
+
+from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode
+
+__all__ = ("merge", "put")
+
+
+def merge(below: MappingNode, above: MappingNode) -> MappingNode:
+    """Both trees as one; where both have a value ``above`` wins, with its mark and layer. Lists are replaced.
+
+    Where both say a ``type`` and the types differ, only the container's options (``bean``) of ``below`` stay.
+
+    >>> from agentforge.config import from_mapping, to_value
+    >>> to_value(merge(from_mapping({"a": {"x": 1, "y": 2}}), from_mapping({"a": {"y": 3}})))
+    {'a': {'x': 1, 'y': 3}}
+    """
+    entries = dict(below.entries)
+    if _has_another_type(below, above):
+        entries = {key: entry for key, entry in entries.items() if key == "bean"}
+    for key, entry in above.entries.items():
+        known = entries.get(key)
+        if known is not None and isinstance(known.node, MappingNode) and isinstance(entry.node, MappingNode):
+            # The key keeps the place where the mapping began, as its rest still stands there.
+            entries[key] = Entry(known.key_mark, merge(known.node, entry.node))
+        else:
+            entries[key] = entry
+    return MappingNode(entries, below.mark, below.layer)
+
+
+def _has_another_type(below: MappingNode, above: MappingNode) -> bool:
+    old, new = below.get("type"), above.get("type")
+    return isinstance(old, ScalarNode) and isinstance(new, ScalarNode) and old.text != new.text
+
+
+def put(root: MappingNode, path: tuple[str, ...], node: Node, mark: Mark) -> MappingNode | tuple[str, ...]:
+    """The tree with ``node`` at ``path``, or the part of the path that is no mapping where it cannot be put there."""
+    for length in range(1, len(path)):
+        parent = _at(root, path[:length])
+        if parent is not None and not isinstance(parent, MappingNode):
+            return path[:length]
+    above = node
+    for key in reversed(path[1:]):
+        above = MappingNode({key: Entry(mark, above)}, mark, node.layer)
+    return merge(root, MappingNode({path[0]: Entry(mark, above)}, mark, node.layer))
+
+
+def _at(root: MappingNode, path: tuple[str, ...]) -> Node | None:
+    node: Node | None = root
+    for key in path:
+        node = node.get(key) if isinstance(node, MappingNode) else None
+    return node

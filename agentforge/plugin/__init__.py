@@ -1,0 +1,113 @@
+"""What a plugin author needs, and how the framework finds and loads plugins.
+
+A plugin is a distribution with one entry point in the group ``agentforge_kit.plugin``, named like the prefix of its
+bean types. Its module imports all it needs from here:
+
+```python
+from agentforge.plugin import BeanSettings, BeanType, hookimpl
+
+class EchoSettings(BeanSettings):
+    prefix: str = ""
+    \"\"\"Text put in front of every answer.\"\"\"
+
+@hookimpl
+def agentforge_bean_types(register):
+    register(BeanType("echo.model", EchoSettings, lambda settings: ..., provides=ChatModel, summary="Repeats."))
+```
+
+Names are loaded on first use, so that a listing of plugins needs neither pydantic nor pluggy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentforge.plugin.bean_settings import BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr
+    from agentforge.plugin.bean_type import BeanContext, BeanType, fits
+    from agentforge.plugin.catalogue import Catalogue, NotFound
+    from agentforge.plugin.command import Command
+    from agentforge.plugin.components import Components
+    from agentforge.plugin.constructor import Need
+    from agentforge.plugin.discovery import ENTRY_POINT_GROUP, Found, discover
+    from agentforge.plugin.faults import BeanTypeError, ComponentError, PluginError
+    from agentforge.plugin.hooks import AGENTFORGE_API, hookimpl
+    from agentforge.plugin.manager import Plugins
+    from agentforge.plugin.reference import Ref, RefField, references_of
+    from agentforge.plugin.state import PluginState
+
+_HOME = {
+    "AGENTFORGE_API": "hooks",
+    "BeanContext": "bean_type",
+    "BeanSettings": "bean_settings",
+    "BeanType": "bean_type",
+    "BeanTypeError": "faults",
+    "Catalogue": "catalogue",
+    "Command": "command",
+    "ComponentError": "faults",
+    "Components": "components",
+    "Count": "bean_settings",
+    "CountFromZero": "bean_settings",
+    "ENTRY_POINT_GROUP": "discovery",
+    "Field": "bean_settings",
+    "Found": "discovery",
+    "Need": "constructor",
+    "NotFound": "catalogue",
+    "PluginError": "faults",
+    "PluginState": "state",
+    "Plugins": "manager",
+    "Ref": "reference",
+    "RefField": "reference",
+    "Seconds": "bean_settings",
+    "SecretStr": "bean_settings",
+    "discover": "discovery",
+    "fits": "bean_type",
+    "hookimpl": "hooks",
+    "references_of": "reference",
+}
+
+__all__ = (
+    "AGENTFORGE_API",
+    "ENTRY_POINT_GROUP",
+    "BeanContext",
+    "BeanSettings",
+    "BeanType",
+    "BeanTypeError",
+    "Catalogue",
+    "Command",
+    "ComponentError",
+    "Components",
+    "Count",
+    "CountFromZero",
+    "Field",
+    "Found",
+    "Need",
+    "NotFound",
+    "PluginError",
+    "PluginState",
+    "Plugins",
+    "Ref",
+    "RefField",
+    "Seconds",
+    "SecretStr",
+    "discover",
+    "fits",
+    "hookimpl",
+    "references_of",
+)
+
+
+del TYPE_CHECKING  # what is visible here is public
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,123 @@
+"""The core's own bean types, registered through the same hook as a plugin's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agentforge.client import ChatClient
+from agentforge.model import ChatModel
+from agentforge.plugin.bean_settings import BeanSettings
+from agentforge.plugin.bean_type import BeanType
+from agentforge.plugin.builtin_clients import (
+    ChatClientSettings,
+    ToolServiceSettings,
+    make_chat_client,
+    make_tool_service,
+)
+from agentforge.plugin.builtin_models import ScriptedSettings, make_scripted
+from agentforge.plugin.builtin_tools import ComponentSettings, PythonToolsSettings, make_component, make_python_tools
+from agentforge.plugin.hooks import hookimpl
+from agentforge.tool import ToolSource
+from agentforge.tool.error import ListKnownTools, Mask, Rethrow, ReturnToModel, Template, ToolErrorHandler
+from agentforge.tool.execution import ToolService
+
+__all__ = ("NoSettings", "ReturnToModelSettings", "TemplateSettings", "agentforge_bean_types")
+
+
+class NoSettings(BeanSettings):
+    """Of types that have nothing to set."""
+
+
+class ReturnToModelSettings(BeanSettings):
+    """What `return_to_model` takes."""
+
+    log: bool = False
+    """Whether each error is also logged as a warning."""
+
+
+class TemplateSettings(BeanSettings):
+    """What `template` takes."""
+
+    text: str
+    """What the model is told; {tool}, {id}, {error} and {message} are filled in, {{ and }} stand for braces."""
+
+    def model_post_init(self, context: object) -> None:
+        """Refuse a text that cannot be filled."""
+        from agentforge.errors import ConfigurationError
+
+        try:
+            Template(self.text)
+        except ConfigurationError as error:
+            raise ValueError(error.message) from None
+        except AttributeError as error:
+            raise ValueError(f"the template cannot be filled: {error}") from None
+
+
+@hookimpl
+def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
+    """Models, tools, services, clients and the error strategies."""
+    register(
+        BeanType(
+            "scripted",
+            ScriptedSettings,
+            make_scripted,
+            ChatModel,
+            "A model that answers from a script: for tests and demonstrations.",
+        )
+    )
+    register(
+        BeanType(
+            "python_tools",
+            PythonToolsSettings,
+            make_python_tools,
+            ToolSource,
+            "The @tool functions and methods of a component of the scan roots.",
+            component="component",
+        )
+    )
+    register(
+        BeanType(
+            "component",
+            ComponentSettings,
+            make_component,
+            object,
+            "An object of a class of the scan roots, such as a gate, an interceptor or what your tools need.",
+            component="component",
+        )
+    )
+    register(
+        BeanType(
+            "tool_service",
+            ToolServiceSettings,
+            make_tool_service,
+            ToolService,
+            "Tools, limits and error strategies, to be used with any model.",
+        )
+    )
+    register(
+        BeanType(
+            "chat_client",
+            ChatClientSettings,
+            make_chat_client,
+            ChatClient,
+            "A model with its tools, limits, error strategies and system prompt.",
+        )
+    )
+    for name, settings, make, summary in (
+        ("rethrow", NoSettings, lambda _: Rethrow(), "Ends the run with the error."),
+        (
+            "return_to_model",
+            ReturnToModelSettings,
+            lambda settings: ReturnToModel(log=settings.log),
+            "Tells the model the error's message, so that it can correct itself.",
+        ),
+        ("list_known_tools", NoSettings, lambda _: ListKnownTools(), "Tells the model which tools there are."),
+        ("mask", NoSettings, lambda _: Mask(), "Tells the model only the error's class and an id for the log."),
+        (
+            "template",
+            TemplateSettings,
+            lambda settings: Template(settings.text),
+            "Tells the model a text of your own.",
+        ),
+    ):
+        register(BeanType(name, settings, make, ToolErrorHandler, summary))

@@ -1,0 +1,52 @@
+"""Which plugins are installed, read from the distributions' metadata; none of them is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ("ENTRY_POINT_GROUP", "Found", "discover", "distinct")
+
+#: The entry-point group of plugins; an entry's name is the prefix of its bean types.
+ENTRY_POINT_GROUP = "agentforge_kit.plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One installed plugin: its name, the module it names, the distribution and version that bring it."""
+
+    name: str
+    value: str
+    distribution: str
+    version: str
+
+    def load(self) -> Any:
+        """Import what ``value`` names; whatever that raises passes through."""
+        from importlib.metadata import EntryPoint
+
+        return EntryPoint(self.name, self.value, ENTRY_POINT_GROUP).load()
+
+
+def discover() -> tuple[Found, ...]:
+    """The installed plugins by name. One that is seen twice with the same target (an editable installation beside a
+    built one) is listed once; two targets of one name are both listed, and neither will be loaded."""
+    from importlib.metadata import entry_points
+
+    return distinct(
+        Found(
+            entry.name,
+            entry.value,
+            entry.dist.name if entry.dist is not None else "unknown",
+            entry.dist.version if entry.dist is not None else "unknown",
+        )
+        for entry in entry_points(group=ENTRY_POINT_GROUP)
+    )
+
+
+def distinct(entries: Iterable[Found]) -> tuple[Found, ...]:
+    """The entries by name, each name and target once."""
+    first: dict[tuple[str, str], Found] = {}
+    for entry in entries:
+        first.setdefault((entry.name, entry.value), entry)
+    return tuple(sorted(first.values(), key=lambda entry: (entry.name, entry.distribution, entry.value)))

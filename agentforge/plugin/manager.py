@@ -1,0 +1,218 @@
+"""Plugins loaded one by one and only when something names them; a broken one is set aside and harms nothing else."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from agentforge.plugin.command import Command
+from agentforge.plugin.discovery import Found, discover, distinct
+from agentforge.plugin.state import PluginState, State
+
+if TYPE_CHECKING:
+    from agentforge.plugin.bean_type import BeanType
+
+__all__ = ("Plugins",)
+
+_log = logging.getLogger("agentforge.plugin")
+_BUILTIN = "agentforge:builtin"  # no entry point can have this name
+
+
+class Plugins:
+    """The installed plugins of one application context.
+
+    ``allow``: only these names may load (``None``: all, empty: none). ``block``: these may not. ``entry_points``: the
+    plugins to know instead of the installed ones. Nothing is read before the first use, nothing is imported before a
+    plugin is asked for by `load`. Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        allow: Collection[str] | None = None,
+        block: Collection[str] = (),
+        entry_points: Iterable[Found] | None = None,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._allow = None if allow is None else frozenset(allow)
+        self._block = frozenset(block)
+        self._given = None if entry_points is None else distinct(entry_points)
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._found: Mapping[str, tuple[Found, ...]] | None = None
+        self._states: dict[str, tuple[PluginState, ...]] = {}
+        self._types: dict[str, dict[str, BeanType]] = {}
+        self._commands: dict[str, tuple[Command, ...]] = {}
+        self._observers: dict[str, tuple[tuple[str, Any], ...]] = {}
+        self._reported: set[tuple[str, str]] = set()
+        self._manager: Any = None
+
+    # -- what there is ---------------------------------------------------------------------------
+
+    def states(self) -> tuple[PluginState, ...]:
+        """Every installed plugin by name; of a duplicate name each distribution."""
+        with self._lock:
+            return tuple(state for name in self._installed() for state in self._states[name])
+
+    def state(self, name: str) -> PluginState | None:
+        """The plugin of this name; ``None`` when none is installed."""
+        with self._lock:
+            return self._states[name][0] if name in self._installed() else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the installed plugins."""
+        with self._lock:
+            return tuple(self._installed())
+
+    # -- loading ---------------------------------------------------------------------------------
+
+    def load(self, prefix: str) -> None:
+        """Import the plugin of this name and register all it brings, once; a failure is kept in its state.
+
+        Does nothing for a name that is not installed, blocked or ambiguous; ask `state` what came of it. Catches
+        what the plugin raises, `SystemExit` too, and lets `KeyboardInterrupt` pass.
+        """
+        with self._lock:
+            found = self._installed().get(prefix)
+            if found is None or self._states[prefix][0].state != "found":
+                return
+            self._states[prefix] = (self._loaded(found[0], self._states[prefix][0]),)
+            self._observers.clear()
+
+    def load_all(self) -> None:
+        """Load every plugin that may be loaded."""
+        for name in self.names:
+            self.load(name)
+
+    def types_of(self, prefix: str) -> Mapping[str, BeanType]:
+        """The bean types of a loaded plugin by name; none for one that is not active."""
+        with self._lock:
+            return dict(self._types.get(prefix, {}))
+
+    def commands_of(self, prefix: str) -> tuple[Command, ...]:
+        """The commands of a loaded plugin."""
+        with self._lock:
+            return self._commands.get(prefix, ())
+
+    def builtin_types(self) -> Mapping[str, BeanType]:
+        """The core's own bean types, registered through the same hooks at their first use."""
+        with self._lock:
+            if _BUILTIN not in self._types:
+                from agentforge.plugin import builtin
+                from agentforge.plugin.registration import register
+
+                made = register(self._pluggy(), builtin, _BUILTIN, prefix=None)
+                self._types[_BUILTIN] = {item.name: item for item in made.types}
+            return dict(self._types[_BUILTIN])
+
+    # -- observing -------------------------------------------------------------------------------
+
+    def call_observers(self, hook: str, **arguments: object) -> None:
+        """Call an observing hook of every active plugin, in the order they were loaded.
+
+        One that raises does not keep the others from being called; it is named once in the log. ``arguments`` are
+        those of the hook's specification.
+        """
+        observers = self._observers.get(hook)
+        if observers is None:
+            with self._lock:
+                observers = self._observers[hook] = self._observers_of(hook)
+        for plugin, implementation in observers:
+            try:
+                implementation.function(*[arguments[name] for name in implementation.argnames])
+            except Exception as error:
+                self._report(plugin, hook, error)
+
+    def observes(self, hook: str) -> bool:
+        """Whether an active plugin implements the hook, so that what it is told need not be made for nobody."""
+        with self._lock:
+            return bool(self._observers_of(hook))
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _installed(self) -> Mapping[str, tuple[Found, ...]]:
+        if self._found is None:
+            found: dict[str, tuple[Found, ...]] = {}
+            for entry in self._given if self._given is not None else discover():
+                found[entry.name] = (*found.get(entry.name, ()), entry)
+            self._found = found
+            for name, entries in found.items():
+                self._states[name] = tuple(self._first_state(entry, entries) for entry in entries)
+        return self._found
+
+    def _first_state(self, entry: Found, same_name: tuple[Found, ...]) -> PluginState:
+        state: State = "found"
+        reason = None
+        if entry.name in self._block:
+            state, reason = "blocked", "it is switched off"
+        elif self._allow is not None and entry.name not in self._allow:
+            state, reason = "blocked", "it is not in the list of plugins that may load"
+        elif len(same_name) > 1:
+            state = "duplicate"
+            rivals = " and ".join(f"{other.distribution} {other.version} ({other.value})" for other in same_name)
+            reason = f"several distributions bring a plugin of this name: {rivals}"
+        return PluginState(entry.name, entry.distribution, entry.version, state, reason=reason)
+
+    def _loaded(self, entry: Found, before: PluginState) -> PluginState:
+        from agentforge.plugin.registration import IncompatibleError, register
+
+        started = self._clock()
+        state: State = "failed"
+        try:
+            made = register(self._pluggy(), entry.load(), entry.name, prefix=entry.name)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, IncompatibleError):
+                state = "incompatible"
+            reason = _words_of(error)
+            _log.warning("plugin %r (%s %s) was set aside: %s", entry.name, entry.distribution, entry.version, reason)
+            return replace(before, state=state, seconds=self._clock() - started, reason=reason, cause=error)
+        self._types[entry.name] = {item.name: item for item in made.types}
+        self._commands[entry.name] = made.commands
+        return replace(
+            before,
+            state="active",
+            seconds=self._clock() - started,
+            types=tuple(self._types[entry.name]),
+            hooks=made.hooks,
+        )
+
+    def _pluggy(self) -> Any:
+        if self._manager is None:
+            import pluggy
+
+            from agentforge.plugin import hooks
+
+            self._manager = pluggy.PluginManager("agentforge")
+            self._manager.add_hookspecs(hooks)
+        return self._manager
+
+    def _observers_of(self, hook: str) -> tuple[tuple[str, Any], ...]:
+        if self._manager is None:
+            return ()
+        caller = getattr(self._manager.hook, hook)
+        return tuple((implementation.plugin_name, implementation) for implementation in caller.get_hookimpls())
+
+    def _report(self, plugin: str, hook: str, error: Exception) -> None:
+        with self._lock:
+            first = (plugin, hook) not in self._reported
+            self._reported.add((plugin, hook))
+        if first:
+            _log.warning("plugin %r failed in its hook %s: %s", plugin, hook, _words_of(error))
+
+
+def _words_of(error: BaseException) -> str:
+    """The class and the words of what a plugin raised."""
+    from agentforge.errors import AgentForgeError
+
+    if isinstance(error, AgentForgeError):
+        return error.message
+    try:
+        text = str(error).strip()
+    except Exception:  # an exception whose own text fails still has a name
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,127 @@
+"""Settings that are beans: the mark on a field, and how the container reads the marks of a settings model.
+
+The declared type of a field says that its text names a bean; nothing in the file does.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from agentforge.plugin.faults import BeanTypeError
+
+if TYPE_CHECKING:
+    from agentforge.plugin.bean_settings import BeanSettings
+
+__all__ = ("Ref", "RefField", "references_of")
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Marks a settings field that is a bean: ``model: Annotated[ChatModel, Ref()]``.
+
+    In the file it is a bean's id or a whole definition in place; when the factory runs it is the bean. Also inside
+    ``list``, ``tuple`` and ``| None``. With ``or_type`` a name that no bean has may be a type that needs no settings;
+    in a list that always holds.
+    """
+
+    or_type: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Any object: the container has checked the bean's type before it builds."""
+        from pydantic_core import core_schema
+
+        return core_schema.any_schema()
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        """In the file: a bean's id, or a definition."""
+        return {"anyOf": [{"type": "string"}, {"type": "object"}]}
+
+
+@dataclass(frozen=True, slots=True)
+class RefField:
+    """One field that takes beans: the contract they fulfil, whether it is a list, whether it may be left out, whether
+    a plain name may be a type that needs no settings."""
+
+    kind: type
+    many: bool
+    optional: bool
+    or_type: bool
+
+
+def references_of(settings_model: type[BeanSettings]) -> Mapping[str, RefField]:
+    """The fields of a settings model that are beans, by name; those of a settings model inside it by dotted path
+    (``error_handlers.arguments``).
+
+    Raises `BeanTypeError` for a `Ref` in a place that the container cannot fill, such as a mapping's values.
+    """
+    found: dict[str, RefField] = {}
+    for name, field in settings_model.model_fields.items():
+        annotation: Any = field.annotation
+        if field.metadata:
+            annotation = Annotated[(annotation, *field.metadata)]
+        nested = _settings_in(annotation)
+        if nested is not None:
+            for path, inner in references_of(nested).items():
+                found[f"{name}.{path}"] = inner
+            continue
+        reference = _read(annotation, optional=not field.is_required())
+        if reference is not None:
+            found[name] = reference
+        elif _mentions_ref(annotation):
+            raise BeanTypeError(
+                f"{settings_model.__name__}.{name} has a Ref where no bean can be put",
+                next_step="Use Annotated[X, Ref()], list[Annotated[X, Ref()]] or tuple[Annotated[X, Ref()], ...].",
+            )
+    return found
+
+
+def _read(annotation: Any, *, optional: bool) -> RefField | None:
+    inner, may_be_none = _without_none(annotation)
+    optional = optional or may_be_none
+    single = _ref_of(inner)
+    if single is not None:
+        kind, or_type = single
+        return RefField(kind, False, optional, or_type)
+    if get_origin(inner) is Annotated:
+        inner = get_args(inner)[0]
+    if get_origin(inner) not in (list, tuple, Sequence):
+        return None
+    items = [item for item in get_args(inner) if item is not Ellipsis]
+    one = _ref_of(items[0]) if len(items) == 1 else None
+    return RefField(one[0], True, optional, True) if one is not None else None
+
+
+def _ref_of(annotation: Any) -> tuple[type, bool] | None:
+    if get_origin(annotation) is not Annotated:
+        return None
+    kind, *metadata = get_args(annotation)
+    for item in metadata:
+        if isinstance(item, Ref):
+            return (kind if isinstance(kind, type) else object), item.or_type
+    return None
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) in (typing.Union, types.UnionType):
+        kept = [item for item in get_args(annotation) if item is not type(None)]
+        if len(kept) == 1:
+            return kept[0], len(kept) < len(get_args(annotation))
+    return annotation, False
+
+
+def _settings_in(annotation: Any) -> type[BeanSettings] | None:
+    from agentforge.plugin.bean_settings import BeanSettings
+
+    inner = _without_none(annotation)[0]
+    return inner if isinstance(inner, type) and issubclass(inner, BeanSettings) else None
+
+
+def _mentions_ref(annotation: Any) -> bool:
+    if isinstance(annotation, Ref):
+        return True
+    metadata = getattr(annotation, "__metadata__", ())
+    return any(_mentions_ref(part) for part in (*metadata, *get_args(annotation)))

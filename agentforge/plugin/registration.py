@@ -1,0 +1,118 @@
+"""Registering one plugin as a whole or not at all: version, hooks, bean types and commands are checked together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from agentforge.plugin.command import Command
+from agentforge.plugin.faults import PluginError
+from agentforge.plugin.hooks import AGENTFORGE_API
+
+__all__ = ("IncompatibleError", "Registration", "register")
+
+
+class IncompatibleError(PluginError):
+    """The plugin was written for another version of the hooks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What one plugin brought."""
+
+    types: tuple[Any, ...]
+    commands: tuple[Command, ...]
+    hooks: tuple[str, ...]
+
+
+def register(manager: Any, plugin: object, name: str, *, prefix: str | None) -> Registration:
+    """Register ``plugin`` with a pluggy manager and collect what it brings. With ``prefix`` every bean type must begin
+    with it and a dot.
+
+    Whatever it raises leaves the manager as it was: `IncompatibleError`, `PluginError`, or the plugin's own.
+    """
+    _check_version(plugin)
+    if manager.is_registered(plugin):
+        raise PluginError("its module is registered already, under another name")
+    try:
+        manager.register(plugin, name=name)
+        callers = manager.get_hookcallers(plugin) or ()
+        for caller in callers:
+            for implementation in caller.get_hookimpls():
+                if implementation.plugin is plugin:
+                    _check_hook(manager, caller, implementation)
+        types: list[Any] = []
+        commands: list[Command] = []
+        _collect(plugin, callers, "agentforge_bean_types", types.append)
+        _collect(plugin, callers, "agentforge_commands", commands.append)
+        _check_types(types, prefix)
+        _check_commands(commands)
+    except BaseException:
+        if manager.is_registered(plugin):  # a hook that does not fit leaves those before it behind
+            manager.unregister(plugin)
+        raise
+    return Registration(tuple(types), tuple(commands), tuple(sorted(caller.name for caller in callers)))
+
+
+def _check_version(plugin: object) -> None:
+    version = getattr(plugin, "AGENTFORGE_API", (1, 0))
+    well_formed = (
+        isinstance(version, tuple) and len(version) == 2 and all(isinstance(number, int) for number in version)
+    )
+    if not well_formed:
+        raise IncompatibleError(f"AGENTFORGE_API must be two numbers such as (1, 0), it is {version!r}")
+    if version[0] != AGENTFORGE_API[0] or version[1] > AGENTFORGE_API[1]:
+        theirs, ours = (".".join(map(str, numbers)) for numbers in (version, AGENTFORGE_API))
+        raise IncompatibleError(
+            f"it was written for version {theirs} of the plugin interface, and this is {ours}",
+            next_step="Install a version of the plugin that fits, or another agentforge-kit.",
+        )
+
+
+def _check_hook(manager: Any, caller: Any, implementation: Any) -> None:
+    if not caller.has_spec():
+        if implementation.optionalhook:
+            return
+        import difflib
+
+        known = [name for name in vars(manager.hook) if getattr(manager.hook, name).has_spec()]
+        near = difflib.get_close_matches(caller.name, known, 1)
+        raise PluginError(
+            f"there is no hook {caller.name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
+            next_step="Correct the function's name, or mark it with hookimpl(optionalhook=True).",
+        )
+    if implementation.wrapper or implementation.hookwrapper:
+        raise PluginError(f"its hook {caller.name!r} is a wrapper; hooks register or observe and wrap nothing")
+
+
+def _collect(plugin: object, callers: Iterable[Any], hook: str, add: Callable[[Any], None]) -> None:
+    for caller in callers:
+        if caller.name == hook:
+            for implementation in caller.get_hookimpls():
+                if implementation.plugin is plugin:
+                    implementation.function(*[add for _ in implementation.argnames])
+
+
+def _check_types(types: Iterable[Any], prefix: str | None) -> None:
+    from agentforge.plugin.bean_type import BeanType
+
+    seen: set[str] = set()
+    for item in types:
+        if not isinstance(item, BeanType):
+            raise PluginError(f"it registered {type(item).__name__} as a bean type; give a BeanType")
+        if prefix is not None and not item.name.startswith(f"{prefix}."):
+            raise PluginError(f"its bean type {item.name!r} does not begin with {prefix + '.'!r}")
+        if item.name in seen:
+            raise PluginError(f"it registered the bean type {item.name!r} twice")
+        seen.add(item.name)
+
+
+def _check_commands(commands: Iterable[Any]) -> None:
+    seen: set[str] = set()
+    for item in commands:
+        if not isinstance(item, Command):
+            raise PluginError(f"it registered {type(item).__name__} as a command; give a Command")
+        if item.name in seen:
+            raise PluginError(f"it registered the command {item.name!r} twice")
+        seen.add(item.name)

@@ -1,0 +1,1 @@
+"""The tools of the example configuration: what `scan: [weather_desk]` names."""

@@ -1,0 +1,238 @@
+"""What is shown on a terminal: readable, cut sensibly, and never in command of it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from agentforge import Run, ScriptedChatModel, TextDelta, ToolService
+from agentforge.cli.as_data import event_data
+from agentforge.cli.console import Console
+from agentforge.cli.conversation import Conversation
+from agentforge.cli.text import shorten, table, visible
+from agentforge.cli.view import JsonView, TextView
+from agentforge.client import ChatClient
+from agentforge.model.scripted import call
+from agentforge.tool.execution import Ask, AttemptDiscarded, PlannedCall
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, 中文, tab\tand\nline", "plain, 中文, tab\tand\nline"),
+        ("\x1b[2Jclear", "\\x1b[2Jclear"),
+        ("\x9b31m", "\\x9b31m"),
+        ("bell\x07 back\x08", "bell\\x07 back\\x08"),
+        ("over\rwritten", "over\\x0dwritten"),
+        ("windows\r\nend", "windows\nend"),
+        ("\u202eturned", "\\u202eturned"),
+        ("no\u200bwidth", "no\\u200bwidth"),
+        ("hidden\U000e0041", "hidden\\U000e0041"),
+        ("half \ud83d", "half \\ud83d"),
+        ("whole 😀 👨‍👩‍👧", "whole 😀 👨‍👩‍👧"),
+    ],
+)
+def test_what_steers_a_terminal_is_written_out(text: str, shown: str) -> None:
+    """And all that is only text stays as it is."""
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("short", "short"),
+        ("a\nb\nc", "a\nb\nc"),
+        ("a\nb\nc\nd", "a\nb\nc ... (2 more characters)"),
+        ("x" * 20, "x" * 20),
+        ("x" * 21, "x" * 20 + " ... (1 more character)"),
+        ("", ""),
+    ],
+)
+def test_a_long_text_is_cut_and_says_how_much(text: str, cut: str) -> None:
+    """By lines and by characters."""
+    assert shorten(text, lines=3, characters=20) == cut
+
+
+def test_columns_line_up_under_wide_characters() -> None:
+    """A Chinese character takes two columns."""
+    assert table(("a", "b"), [("天气", "x"), ("w", "y")]).splitlines() == ["a     b", "天气  x", "w     y"]
+
+
+def test_a_result_can_neither_steer_the_terminal_nor_pass_for_a_line_of_ours(project: Any) -> None:
+    """Its escape codes are written out and its further lines are moved in."""
+    project.script("[{calls: [{name: read_page}]}, done]", component="SlyTools")
+    err = project.run("chat", "hello").err
+
+    assert "\x1b" not in err and "\\x1b[2Jgone" in err
+    assert [line for line in err.splitlines() if line.startswith("->")] == ["-> read_page {}"]
+
+
+def test_a_long_result_is_cut(project: Any) -> None:
+    """The model gets it all; people get its beginning."""
+    project.script("[{calls: [{name: read_book}]}, done]", component="SlyTools")
+    err = project.run("chat", "hello").err
+
+    assert "line 11" in err and "line 12" not in err and "more characters)" in err
+
+
+def test_an_answer_cannot_steer_a_terminal_and_is_untouched_in_a_pipe(project: Any, terminal: Any) -> None:
+    """What reads the pipe gets what the model said."""
+    project.script('["\\e[31mred"]')
+    assert project.run("chat", "hello").out == "\x1b[31mred\n"
+
+    project.script('["\\e[31mred"]')
+    assert project.run("chat", "hello", stdout=terminal()).out == "\\x1b[31mred\n"
+
+
+def test_on_a_terminal_text_before_a_call_is_shown_too(project: Any, terminal: Any) -> None:
+    """And the answer only once."""
+    project.script(
+        '[{text: Let me look., calls: [{name: get_weather, arguments: \'{"city": "Paris"}\'}]}, It is fine.]'
+    )
+
+    assert project.run("chat", "hello", stdout=terminal()).out == "Let me look.\nIt is fine.\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_colour_only_where_it_is_wanted(
+    project: Any, terminal: Any, environment: dict[str, str], coloured: bool
+) -> None:
+    """On a terminal, without NO_COLOR and not with TERM=dumb; never in the answer."""
+    ended = project.run("chat", "hello", stderr=terminal(), environment=environment)
+
+    assert ("\x1b[36m->" in ended.err) is coloured and ("\x1b" in ended.err) is coloured
+    assert "\x1b" not in ended.out
+
+
+def test_an_unknown_tool_that_is_refused_is_shown_with_its_call(project: Any) -> None:
+    """Though it never began."""
+    project.script("[{calls: [{name: nothing}]}, done]", more=", error_handlers: {unknown_tool: list_known_tools}")
+    lines = project.run("chat", "hello").err.splitlines()
+
+    assert lines[0] == "-> nothing {}" and lines[1].startswith("<- nothing (unknown_tool, ")
+
+
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        ("{text: '', thinking: hm}", "! the model gave no text"),
+        ("{text: half, finish_reason: length}", "ended by length"),
+        ("{text: x, thinking: hm}", "(thinking ...)"),
+    ],
+)
+def test_what_people_should_know_of_a_reply(project: Any, turn: str, said: str) -> None:
+    """An empty one, one that was cut, one that is long in coming."""
+    project.script(f"[{turn}]")
+
+    assert said in project.run("chat", "hello").err
+
+
+def test_arguments_that_are_no_json_stay_text(project: Any) -> None:
+    """In the data of a call that was refused."""
+    project.script(
+        "[{calls: [{name: get_weather, arguments: '{broken'}]}, done]",
+        more=", error_handlers: {arguments: return_to_model}",
+    )
+    (execution,) = json.loads(project.run("chat", "hello", "--json").out)["tool_executions"]
+
+    assert (execution["arguments"], execution["outcome"]) == ("{broken", "invalid_arguments")
+
+
+class _AskFirst:
+    """A gate that lets nothing run without a decision."""
+
+    async def check(self, batch: Sequence[PlannedCall], run: Run) -> Sequence[Ask]:
+        return [Ask("is that right?") for _ in batch]
+
+
+async def test_a_turn_that_waits_for_decisions(terminal: Any) -> None:
+    """Says which call waits and why, in text and as data."""
+
+    def pay(amount: int) -> str:
+        "Pays."
+        return "paid"
+
+    err, out = io.StringIO(), io.StringIO()
+    text, data = (Console(io.StringIO(), stream, err, {}) for stream in (io.StringIO(), out))
+    for view in (TextView(text, "m"), JsonView(data, "m", streamed=True), JsonView(data, "m", streamed=False)):
+        model: Any = ScriptedChatModel([call("pay", amount=5)])
+        with ToolService(pay, gates=[_AskFirst()]) as service:
+            await Conversation(ChatClient(service, model), view, streamed=True).ask("Pay.")
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+
+    assert "! call 1 waits for a decision: is that right?" in err.getvalue() and "suspended" in err.getvalue()
+    assert [line["waiting"] for line in lines if line.get("event") == "run_suspended"] == [{"0": "is that right?"}]
+    assert lines[-2]["result"]["suspended"] is True
+    assert (lines[-1]["suspended"], lines[-1]["text"], lines[-1]["model"]) == (True, None, "m")
+
+
+def test_an_attempt_that_does_not_count(terminal: Any) -> None:
+    """Is said after what was shown of it."""
+    out, err = terminal(), io.StringIO()
+    view = TextView(Console(io.StringIO(), out, err, {}), "m")
+    for event in (TextDelta("first"), AttemptDiscarded("it was cut"), TextDelta("second\r"), TextDelta("\n")):
+        view.event(event)
+    view.abort()
+
+    assert out.getvalue() == "first\nsecond\n"
+    assert err.getvalue() == "! that answer does not count: it was cut\n"
+
+
+def test_a_discarded_attempt_as_data() -> None:
+    """With the run and its parent."""
+    event = AttemptDiscarded("it was cut", run_id="r2", parent_run_id="r1")
+
+    assert event_data(event, model="m", seconds=0) == {
+        "event": "attempt_discarded",
+        "run_id": "r2",
+        "parent_run_id": "r1",
+        "reason": "it was cut",
+    }
+
+
+def test_a_notice_of_the_run_is_shown_once(project: Any) -> None:
+    """Streamed or not, in text and as data."""
+    call_it = '{calls: [{name: get_weather, arguments: \'{"city": "Paris"}\'}]}'
+    for words in ([], ["--no-stream"]):
+        project.script(f"[{call_it}, done]", more=", tool_choice: required")
+        assert project.run("chat", "hello", *words).err.count("(tool_choice_first_round_only)") == 1
+    project.script(f"[{call_it}, done]", more=", tool_choice: required")
+    lines = [json.loads(line) for line in project.run("chat", "hello", "--json", "--stream").out.splitlines()]
+
+    assert [line["code"] for line in lines if line["event"] == "notice"] == ["tool_choice_first_round_only"]
+
+
+def test_parts_that_are_no_text_are_counted(project: Any) -> None:
+    """In a conversation and in a call by hand."""
+    project.write(
+        f"{project.module}.py",
+        "from agentforge import ImageContent, ToolExecutionResult, tool\n"
+        "@tool('A picture.')\ndef picture() -> ToolExecutionResult:\n"
+        "    return ToolExecutionResult(parts=[ImageContent(url='https://127.0.0.1/a.png')])\n",
+    )
+    project.script("[{calls: [{name: picture}]}, done]", component="picture")
+
+    assert "s) (and 1 part of no text)" in project.run("chat", "hello").err
+    assert "(1 part of the result not shown: no text)" in project.run("tools", "call", "picture").err
+
+
+@pytest.mark.parametrize(
+    ("usage", "said"),
+    [
+        ("{input: 3, output: 2}", "5 tokens (3 in, 2 out)"),
+        ("{total: 1}", "1 token,"),
+        ("{reasoning: 2}", "0 calls, 0."),
+    ],
+)
+def test_tokens_as_far_as_they_are_known(project: Any, usage: str, said: str) -> None:
+    """A provider that reports none is not said to have used none."""
+    project.script(f"[{{text: x, usage: {usage}}}]")
+
+    assert said in project.run("chat", "hello").err

@@ -1,0 +1,133 @@
+"""The shape of a configuration: what a root and a bean become, and what is missing when something is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentforge.config import (
+    BeanOptions,
+    MappingNode,
+    Reporter,
+    from_mapping,
+    read_bean,
+    read_root,
+    read_yaml,
+    to_value,
+)
+
+TEXT = """\
+agentforge: 1
+scan: [weather_desk.tools]
+include: [common.yaml]
+plugins: [otel]
+beans:
+  model: {type: scripted, turns: [a], bean: {lazy: true, scope: prototype, order: 3}}
+  assistant:
+    type: chat_client
+    model: model
+    bean: {depends_on: [model], init: start, destroy: stop, primary: true, aliases: [main]}
+"""
+
+
+def test_a_root_is_read_whole() -> None:
+    """Each name with its place, the beans in the order of the file."""
+    node = read_yaml(TEXT, "app.yaml", layer="file")
+    assert node is not None
+    reporter = Reporter()
+
+    root = read_root(node, reporter)
+
+    assert reporter.diagnostics == ()
+    assert [(name, str(mark)) for names in (root.scan, root.include, root.plugins) for name, mark in names] == [
+        ("weather_desk.tools", "app.yaml:2:8"),
+        ("common.yaml", "app.yaml:3:11"),
+        ("otel", "app.yaml:4:11"),
+    ]
+    model, assistant = root.beans.values()
+    assert (model.id, model.type, str(model.type_mark), str(model.mark)) == (
+        "model",
+        "scripted",
+        "app.yaml:6:17",
+        "app.yaml:6:3",
+    )
+    assert to_value(model.settings) == {"turns": ["a"]}
+    assert model.options == BeanOptions(lazy=True, scope="prototype", order=3)
+    options = assistant.options
+    assert [name for name, _ in options.depends_on + options.aliases] == ["model", "main"]
+    assert (options.init, options.destroy, options.primary, options.lazy) == ("start", "stop", True, False)
+    assert not assistant.anonymous
+
+
+@pytest.mark.parametrize("data", [{}, {"agentforge": 1}, {"beans": None, "scan": None}, {"agentforge": "1"}])
+def test_what_is_left_out_is_empty(data: dict[str, Any]) -> None:
+    """The version too: it is that of this program."""
+    reporter = Reporter()
+
+    root = read_root(from_mapping(data), reporter)
+
+    assert (root.version, root.scan, dict(root.beans), reporter.diagnostics) == (1, (), {}, ())
+
+
+def test_a_bean_in_place_has_no_name_to_check() -> None:
+    reporter = Reporter()
+
+    bean = read_bean("assistant.advisors.0", from_mapping({"type": "logger"}), reporter, path="a.b", anonymous=True)
+
+    assert bean is not None
+    assert (bean.type, bean.anonymous, bean.options, reporter.diagnostics) == ("logger", True, BeanOptions(), ())
+
+
+@pytest.mark.parametrize(
+    ("bean", "code", "path"),
+    [
+        ({"type": ["a"]}, "AF108", "beans.model.type"),
+        ({"type": ""}, "AF108", "beans.model.type"),
+        ({"type": None}, "AF108", "beans.model.type"),
+        ({}, "AF109", "beans.model.type"),
+        ([], "AF108", "beans.model"),
+        (None, "AF108", "beans.model"),
+        (object(), "AF108", "beans.model"),
+    ],
+)
+def test_a_bean_without_a_usable_type_is_none(bean: object, code: str, path: str) -> None:
+    reporter = Reporter()
+
+    root = read_root(from_mapping({"beans": {"model": bean}}), reporter)
+
+    assert dict(root.beans) == {}
+    assert [(fault.code, fault.path) for fault in reporter.diagnostics] == [(code, path)]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ([], "AF108"),
+        ({"lazy": None}, "AF108"),
+        ({"order": 1.5}, "AF108"),
+        ({"order": True}, "AF108"),
+        ({"init": "a.b"}, "AF108"),
+        ({"scope": "singelton"}, "AF108"),
+        ({"extends": "other"}, "AF118"),
+        ({"lasy": True}, "AF107"),
+    ],
+)
+def test_an_option_that_does_not_fit_keeps_its_default(options: object, code: str) -> None:
+    """So that every further fault is still found."""
+    reporter = Reporter()
+
+    root = read_root(from_mapping({"beans": {"model": {"type": "scripted", "bean": options}}}), reporter)
+
+    assert root.beans["model"].options == BeanOptions()
+    assert [fault.code for fault in reporter.diagnostics] == [code]
+
+
+def test_definitions_cannot_be_changed() -> None:
+    root = read_root(from_mapping({"beans": {"model": {"type": "scripted"}}}), Reporter())
+    beans: Any = root.beans
+    entries: Any = MappingNode({}, root.mark, "python").entries
+
+    for mapping in (beans, entries):
+        with pytest.raises(TypeError):
+            mapping["other"] = None

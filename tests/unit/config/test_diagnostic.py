@@ -1,0 +1,122 @@
+"""One fault as text: what is shown, and what never is."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentforge.config import ConfigurationFaults, Diagnostic, Mark, Reporter, did_you_mean, nearest, render
+from agentforge.errors import ConfigurationError
+
+
+def block(line: str, column: int = 1, *, private: bool = False) -> str:
+    """The block of a fault in a file of one line."""
+    return render(Diagnostic("AF108", "wrong", Mark("app.yaml", 1, column), private=private), {"app.yaml": line})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "api_key: k-test-789",
+        'api_key: "k-test-789"',
+        "api_key: 'k-test-789'",
+        "{a: 1, client_secret: k-test-789, b: 2}",
+        '{"X-Api-Key": "k-test-789"}',
+        "headers: {Authorization: Bearer k-test-789}",
+        "db_password: k-test-789 # why",
+        "access_token = k-test-789",
+        "api_key: pre${X}k-test-789",
+        "pad: " + "x" * 150 + ", api_key: k-test-789",
+    ],
+)
+def test_a_literal_secret_in_the_line_is_masked(line: str) -> None:
+    """Wherever the fault is."""
+    for column in range(1, len(line), 3):
+        assert "k-test" not in block(line, column)
+
+
+@pytest.mark.parametrize("line", ["model: k-test-789", 'api_key: "${secret:KEY}"', "keyed: [a]", "beans: {model: x}"])
+def test_other_lines_are_shown_whole(line: str) -> None:
+    assert line in block(line)
+
+
+def test_a_private_value_is_not_shown() -> None:
+    assert block("pin: 0123", 6, private=True) == "[AF108] app.yaml:1:6: wrong\n  1 | pin: ***\n    |      ^"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "shown"),
+    [
+        ("a: b", 4, "  1 | a: b\n    |    ^"),
+        ("\ta: b", 2, "  1 |  a: b\n    |  ^"),
+        ("a: \x1b[2J", 4, "  1 | a:  [2J\n    |    ^"),
+        ("{api_key: k-test-789, x: y}", 23, "  1 | {api_key: ***, x: y}\n    |                ^"),
+    ],
+)
+def test_the_caret_stands_under_the_place(line: str, column: int, shown: str) -> None:
+    """Also behind a mask; and nothing of a file steers the terminal."""
+    assert block(line, column) == f"[AF108] app.yaml:1:{column}: wrong\n{shown}"
+
+
+def test_a_long_line_is_cut_around_the_place() -> None:
+    line = "a" * 300 + "HERE" + "b" * 300
+
+    shown = block(line, 301).splitlines()
+
+    assert len(shown[1]) < 130
+    assert shown[1][shown[2].index("^") :].startswith("HERE")
+
+
+@pytest.mark.parametrize("line", ["", "   ", "x" * 3000])
+def test_a_line_that_shows_nothing_is_left_out(line: str) -> None:
+    assert block(line) == "[AF108] app.yaml:1:1: wrong"
+
+
+def test_names_from_a_file_cannot_break_the_block() -> None:
+    text = render(Diagnostic("AF107", "unknown key 'a\n\x1b[0m'", Mark.outside("x"), "y\u2028z"), {})
+
+    assert text == "[AF107] x: unknown key 'a\\u000a\\u001b[0m'\n  next: y\\u2028z"
+
+
+def test_faults_are_in_the_order_of_the_files_and_once_each() -> None:
+    """Those outside a file come last; the first gives the code."""
+    reporter = Reporter()
+    for code, mark in (
+        ("AF103", Mark.outside("environment A")),
+        ("AF102", Mark("b.yaml", 1, 1)),
+        ("AF101", Mark("a.yaml", 10, 1)),
+        ("AF104", Mark("a.yaml", 9, 5)),
+        ("AF104", Mark("a.yaml", 9, 5)),
+    ):
+        reporter.report(code, "wrong", mark)
+
+    with pytest.raises(ConfigurationError) as raised:
+        reporter.raise_if_any()
+
+    assert isinstance(raised.value, ConfigurationFaults)
+    assert [fault.code for fault in raised.value.diagnostics] == ["AF104", "AF101", "AF102", "AF103"]
+    assert (raised.value.code, raised.value.message, raised.value.location) == (
+        "AF104",
+        "wrong (and 3 more)",
+        "a.yaml:9:5",
+    )
+    assert repr(raised.value).startswith("ConfigurationFaults(AF104 at a.yaml:9:5, AF101")
+
+
+def test_without_a_fault_there_is_no_error() -> None:
+    Reporter().raise_if_any()
+    with pytest.raises(ValueError, match="at least one"):
+        ConfigurationFaults([])
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("modle", "model"), ("MODEL", "model"), ("memori", "Memory"), ("zzz", None), ("", None)],
+)
+def test_the_nearest_name(name: str, found: str | None) -> None:
+    assert nearest(name, ["model", "Memory"]) == found
+
+
+def test_the_advice_for_an_unknown_name() -> None:
+    assert did_you_mean("modle", ["model"]) == "Did you mean 'model'?"
+    assert did_you_mean("x", ["model", "memory"]) == "Known here: model, memory."
+    assert did_you_mean("x", []) == "Nothing is known here."

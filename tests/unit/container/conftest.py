@@ -1,0 +1,15 @@
+"""The parts that the tests of the container share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.container.kit import Kit
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Kit:
+    """Bean types that note what becomes of their beans."""
+    return Kit(tmp_path)

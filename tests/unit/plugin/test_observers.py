@@ -1,0 +1,191 @@
+"""Hooks that observe: told what happened, never able to change or break it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentforge import ScriptedChatModel, ToolService
+from agentforge.client import ChatClient
+from agentforge.errors import ModelError
+from agentforge.model.scripted import call
+from agentforge.plugin import BeanContext, Catalogue, Components, Found, Plugins
+
+SEEING = """
+from agentforge.plugin import hookimpl
+seen = []
+
+@hookimpl
+def agentforge_bean_created(bean_id):
+    seen.append(("bean", bean_id))
+
+@hookimpl
+def agentforge_context_started(app):
+    seen.append(("started", app))
+
+@hookimpl
+def agentforge_model_called(response, error, seconds):
+    seen.append(("model", response.ai_message.text if response else type(error).__name__, seconds >= 0))
+
+@hookimpl
+def agentforge_tool_called(execution):
+    seen.append(("tool", execution.request.name, execution.outcome.value))
+"""
+RAISING = """
+from agentforge.plugin import hookimpl
+
+@hookimpl
+def agentforge_bean_created(bean_id, bean):
+    raise RuntimeError("no beans")
+
+@hookimpl
+def agentforge_tool_called(execution):
+    raise RuntimeError("no tools")
+"""
+
+
+def get_weather(city: str) -> str:
+    "Current weather of a city."
+    return f"{city}: 22 degrees"
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugins]:
+    """One that raises, loaded first, and one that notes what it sees."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "fake_raising.py").write_text(RAISING, "utf-8")
+    (tmp_path / "fake_seeing.py").write_text(SEEING, "utf-8")
+    made = Plugins(
+        entry_points=[
+            Found("raising", "fake_raising", "fake-raising", "1"),
+            Found("seeing", "fake_seeing", "fake", "1"),
+        ]
+    )
+    made.load_all()
+    yield made
+    for module in ("fake_raising", "fake_seeing"):
+        sys.modules.pop(module, None)
+
+
+def seen() -> list[Any]:
+    return sys.modules["fake_seeing"].seen  # type: ignore[no-any-return]
+
+
+def client_of(plugins: Plugins, model: ScriptedChatModel) -> ChatClient:
+    """A `chat_client` bean with one tool, as the container would make it."""
+    found = Catalogue(plugins).find("chat_client")
+    settings = found.settings(model=model)  # type: ignore[union-attr]
+    context = BeanContext("assistant", Path(), Components((), Path()), plugins=plugins)
+    client = found.create(settings, context)  # type: ignore[union-attr]
+    assert isinstance(client, ChatClient)
+    client.service.tools(get_weather)
+    return client
+
+
+def test_an_observer_that_raises_is_named_once_and_the_next_is_told(
+    plugins: Plugins, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever one plugin does, all others are called."""
+    caplog.set_level(logging.WARNING, "agentforge.plugin")
+    for bean_id in ("a", "b"):
+        plugins.call_observers("agentforge_bean_created", bean_id=bean_id, bean=object())
+
+    assert seen() == [("bean", "a"), ("bean", "b")]
+    assert [record.getMessage() for record in caplog.records] == [
+        "plugin 'raising' failed in its hook agentforge_bean_created: RuntimeError: no beans"
+    ]
+
+
+def test_a_hook_that_nobody_implements_costs_nothing(plugins: Plugins) -> None:
+    """`observes` tells it beforehand, and calling it is harmless."""
+    assert not plugins.observes("agentforge_context_stopped")
+    plugins.call_observers("agentforge_context_stopped", app=None)
+    Plugins(entry_points=()).call_observers("agentforge_context_stopped", app=None)
+
+
+def test_a_plugin_loaded_later_is_told_too(tmp_path: Path, plugins: Plugins) -> None:
+    """What was found for a hook before is looked up again."""
+    fresh = Plugins(entry_points=[Found("seeing", "fake_seeing", "fake", "1")])
+    fresh.call_observers("agentforge_bean_created", bean_id="early", bean=object())
+    fresh.load("seeing")
+    fresh.call_observers("agentforge_bean_created", bean_id="late", bean=object())
+
+    assert seen() == [("bean", "late")]
+
+
+WHOLE = [("model", None, True), ("tool", "get_weather", "ok"), ("model", "It is 22 degrees.", True)]
+
+
+def _turns() -> list[Any]:
+    return [call("get_weather", city="Hangzhou"), "It is 22 degrees."]
+
+
+async def test_a_plain_turn_is_told(plugins: Plugins) -> None:
+    """Two model calls and one tool call, though another observer raises."""
+    with client_of(plugins, ScriptedChatModel(_turns())) as client:
+        result = await client.chat("Weather?")
+
+    assert result.text == "It is 22 degrees."
+    assert sorted(map(str, seen())) == sorted(map(str, WHOLE))
+
+
+async def test_a_streamed_turn_is_told(plugins: Plugins) -> None:
+    """In the order of the events, which are those of an unobserved client."""
+    with client_of(plugins, ScriptedChatModel(_turns())) as client:
+        async with client.stream("Weather?") as events:
+            kinds = [type(event).__name__ async for event in events]
+        text = events.result.text
+    with ChatClient(ToolService(get_weather), ScriptedChatModel(_turns()), owns_service=True) as plain:
+        async with plain.stream("Weather?") as unobserved:
+            expected = [type(event).__name__ async for event in unobserved]
+
+    assert kinds == expected and text == "It is 22 degrees."
+    assert seen() == WHOLE
+
+
+def test_synchronous_turns_are_told(plugins: Plugins) -> None:
+    """Both twins."""
+    with client_of(plugins, ScriptedChatModel([*_turns(), *_turns()])) as client:
+        assert client.chat_sync("Weather?").text == "It is 22 degrees."
+        with client.stream_sync("Weather?") as events:
+            assert type(list(events)[-1]).__name__ == "RunFinished"
+
+    assert sorted(map(str, seen())) == sorted(map(str, [*WHOLE, *WHOLE]))
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_failed_turn_is_told_with_the_tools_that_ran(plugins: Plugins, streamed: bool) -> None:
+    """The error reaches the caller and the observer."""
+    model = ScriptedChatModel([call("get_weather", city="Hangzhou"), ModelError("down")])
+    with client_of(plugins, model) as client:
+        if streamed:
+            async with client.stream("Weather?") as events:
+                with pytest.raises(ModelError, match="down"):
+                    [event async for event in events]
+        else:
+            with pytest.raises(ModelError, match="down"):
+                await client.chat("Weather?")
+
+    assert sorted(map(str, seen())) == sorted(map(str, [WHOLE[0], WHOLE[1], ("model", "ModelError", True)]))
+
+
+async def test_a_stream_that_is_left_early_ends_its_run(plugins: Plugins) -> None:
+    """Leaving the block ends the inner run as well."""
+    with client_of(plugins, ScriptedChatModel(["A long answer in several pieces."])) as client:
+        async with client.stream("Tell me.") as events:
+            async for _ in events:
+                break
+    assert all(kind == "model" for kind, *_ in seen())
+
+
+def test_without_listeners_a_client_is_not_observed() -> None:
+    """The model that is asked is the model itself."""
+    model = ScriptedChatModel(["Hello."])
+    with client_of(Plugins(entry_points=()), model) as client:
+        assert client.model is model
+        assert client.chat_sync("Hi").text == "Hello."
