@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random as _random
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -74,6 +75,8 @@ class HttpClient:
         self._now = now
         self._log = ExchangeLog(self._secrets)
         self._transports: WeakKeyDictionary[asyncio.AbstractEventLoop, HttpTransport] = WeakKeyDictionary()
+        # Loops of several threads may make their first request at once.
+        self._changing = threading.Lock()
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """The whole answer, if its status is 2xx.
@@ -145,9 +148,10 @@ class HttpClient:
 
         A transport that was given as an object stays open. A request after this makes a new transport.
         """
-        mine = self._transports.pop(asyncio.get_running_loop(), None)
-        others = dict(self._transports)
-        self._transports.clear()
+        with self._changing:
+            mine = self._transports.pop(asyncio.get_running_loop(), None)
+            others = dict(self._transports)
+            self._transports.clear()
         for loop, transport in others.items():
             self._let_go(loop, transport)
         if mine is not None:
@@ -161,9 +165,10 @@ class HttpClient:
         loop = asyncio.get_running_loop()
         transport = self._transports.get(loop)
         if transport is None:
-            for other in [other for other in self._transports if other.is_closed()]:
-                self._let_go(other, self._transports.pop(other))
-            transport = self._transports[loop] = self._factory()
+            with self._changing:
+                for other in [other for other in self._transports if other.is_closed()]:
+                    self._let_go(other, self._transports.pop(other))
+                transport = self._transports[loop] = self._factory()
         return transport
 
     def _let_go(self, loop: asyncio.AbstractEventLoop, transport: HttpTransport) -> None:

@@ -218,6 +218,26 @@ async def test_the_response_does_not_wait_for_a_server_that_keeps_the_stream_ope
     assert response_of(seen).ai_message.text == "a"
 
 
+async def test_a_server_that_keeps_its_streams_open_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentforge_openai.model._DRAIN_SECONDS", 0.01)
+    waited = []
+
+    class Never(asyncio.Event):
+        async def wait(self) -> Any:
+            waited.append(1)
+            return await super().wait()
+
+    class Lingering(FakeTransport):
+        def stream(self, request: Any) -> Any:
+            return _lingering(super().stream(request), Never())
+
+    model = model_on(Lingering(*[[sse(delta("stop", content="a"))]] * 3))
+    for _ in range(3):
+        await all_of(model)
+
+    assert len(waited) == 1
+
+
 @asynccontextmanager
 async def _lingering(inner: Any, released: asyncio.Event) -> AsyncIterator[Any]:
     async with inner as answer:

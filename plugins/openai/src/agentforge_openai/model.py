@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -126,6 +126,8 @@ class OpenAiChatModel:
         self._endpoints: dict[str, Endpoint] = {}
         self._urls: dict[tuple[str, str], str] = {}
         self._defaults = defaults
+        # Until a server is seen to stay open behind the end mark, which it would do again.
+        self._ends_its_streams = True
         # Of a request without notices, decoding needs the same every time; one value, as other threads may set it.
         self._plain: tuple[Head | None, Answering] = (None, Answering(provider=""))
         self._max_body_bytes = max_body_bytes if max_body_bytes is not None else _MAX_BODY_BYTES
@@ -249,7 +251,8 @@ class OpenAiChatModel:
                 raise
             for event in decoder.finish():
                 yield event
-            await _drain(answer)
+            if self._ends_its_streams:
+                self._ends_its_streams = await _drain(answer)
 
     async def _whole(self, answer: HttpStream) -> bytes:
         """The body of an answer that is no stream, bounded like one."""
@@ -343,13 +346,18 @@ class _WithoutTools:
         await self._model.aclose()
 
 
-async def _drain(answer: HttpStream) -> None:
+async def _drain(answer: HttpStream) -> bool:
     """Read what follows the end mark, so that the connection can be used again; a server that keeps it open must not
-    hold up a reply that is whole."""
-    with suppress(ModelError, TimeoutError):
+    hold up a reply that is whole. Whether the answer came to its end: one that did not will not do so next time."""
+    try:
         async with asyncio.timeout(_DRAIN_SECONDS):
             async for _ in answer.chunks:
                 pass
+    except TimeoutError:
+        return False
+    except ModelError:
+        pass
+    return True
 
 
 def _timeouts(given: HttpTimeouts | float | None) -> HttpTimeouts:
