@@ -19,14 +19,16 @@ def merge(below: MappingNode, above: MappingNode) -> MappingNode:
     >>> to_value(merge(from_mapping({"a": {"x": 1, "y": 2}}), from_mapping({"a": {"y": 3}})))
     {'a': {'x': 1, 'y': 3}}
     """
-    entries = dict(below.entries)
     if _has_another_type(below, above):
-        entries = {key: entry for key, entry in entries.items() if key == "bean"}
+        kept = {key: entry for key, entry in below.entries.items() if key == "bean"}
+        return merge(MappingNode(kept, above.mark, above.layer), MappingNode(above.entries, above.mark, above.layer))
+    entries = dict(below.entries)
     for key, entry in above.entries.items():
         known = entries.get(key)
         if known is not None and isinstance(known.node, MappingNode) and isinstance(entry.node, MappingNode):
             # The key keeps the place where the mapping began, as its rest still stands there.
-            entries[key] = Entry(known.key_mark, merge(known.node, entry.node))
+            anew = _has_another_type(known.node, entry.node)
+            entries[key] = Entry((entry if anew else known).key_mark, merge(known.node, entry.node))
         else:
             entries[key] = entry
     return MappingNode(entries, below.mark, below.layer)

@@ -16,6 +16,7 @@ from agentforge.container.lifecycle import LifeCycle
 from agentforge.container.lookup import find_bean
 from agentforge.container.making import make_bean
 from agentforge.container.plan import Plan, PlannedBean
+from agentforge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from agentforge.config.settings import AgentForgeSettings
@@ -51,6 +52,10 @@ class AgentForge:
         plugins: Plugins | None = None,
         stop_timeout: float = 10.0,
     ) -> None:
+        _check_source(source)
+        for name, given in (("profiles", profiles), ("sets", sets)):
+            if isinstance(given, str):
+                raise ConfigurationError(f"{name} is a list of texts, not a text", next_step=f"Give [{given!r}].")
         self._source = source
         self._profiles = profiles
         self._sets = tuple(sets)
@@ -93,6 +98,9 @@ class AgentForge:
                 ``AGENTFORGE_DISABLE_PLUGINS`` allow.
             stop_timeout: Seconds that the closing of one bean may take.
         """
+        if isinstance(path, Mapping):
+            step = "Use AgentForge.from_mapping(data)."
+            raise ConfigurationError("load takes the path of a file, not a mapping", next_step=step)
         return cls(
             Path(path),
             profiles=profiles,
@@ -399,3 +407,10 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def _check_source(source: object) -> None:
+    if isinstance(source, (Path, Mapping)):
+        return
+    step = "Use AgentForge.load(path) for a file."
+    raise ConfigurationError(f"a configuration is a mapping or a file, not {type(source).__name__}", next_step=step)

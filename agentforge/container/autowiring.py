@@ -41,7 +41,8 @@ class Autowiring:
             if draft.provides is object:  # the type makes whatever the component is, if that can be found
                 draft.provides = None
         waiting = [draft for draft in components if draft.settings is not None]
-        if not waiting or not self._roots_load():
+        # The roots are read also when no bean names a component: a wrong one is a fault all the same.
+        if not (waiting or self._root.scan) or not self._roots_load():
             return
         needs = {draft.id: found for draft in waiting if (found := self._needs_of(draft)) is not None}
         for draft in waiting:

@@ -20,6 +20,8 @@ from agentforge.config import (
     ObjectNode,
     Reporter,
     RootDefinition,
+    ScalarNode,
+    SequenceNode,
     Variables,
     did_you_mean,
     folder_of,
@@ -27,12 +29,14 @@ from agentforge.config import (
     interpolate,
     read_root,
     report_validation,
+    to_value,
     value_for,
 )
 from agentforge.config.bean_options import read_options
+from agentforge.config.codes import BAD_VALUE
 from agentforge.container import codes
 from agentforge.container.autowiring import Autowiring
-from agentforge.container.draft import Draft, grouped, references_in, with_pending
+from agentforge.container.draft import Draft, grouped, references_in, with_node, with_pending
 from agentforge.container.ordering import build_order, circles
 from agentforge.container.plan import Plan, PlannedBean
 from agentforge.container.resolving import Resolver
@@ -168,6 +172,7 @@ class _Compiler:
         for field_path, reference in found.references.items():
             if reference.many:
                 draft.many.add(field_path)
+                node = self._listed(node, field_path, path)
             for item_path, item in list(references_in(definition.settings, field_path, reference)):
                 pending = self._resolver.refer(draft, item_path, item, reference, path)
                 if pending is not None:
@@ -193,6 +198,24 @@ class _Compiler:
                 mark=draft.mark,
                 secrets=self._variables.secrets,
             )
+
+    def _listed(self, node: Node, field_path: str, bean_path: str) -> Node:
+        """The settings, with a list where a single bean stands in the place of one, which is reported."""
+        found: Node | None = node
+        for key in field_path.split("."):
+            found = found.get(key) if isinstance(found, MappingNode) else None
+        if found is None or isinstance(found, SequenceNode):
+            return node
+        name = field_path.rpartition(".")[2]
+        shown = found.text if isinstance(found, ScalarNode) and to_value(found) is not None else ""
+        self._reporter.report(
+            BAD_VALUE,
+            f"'{name}' is a list of beans",
+            found.mark,
+            next_step=f"Write a list: {name}: [{shown}]." if shown else f"Write a list: {name}: [first, second].",
+            path=f"{bean_path}.{field_path}",
+        )
+        return with_node(node, field_path.split("."), SequenceNode((), found.mark, found.layer))
 
     def _load_plugin(self, name: str, mark: Mark) -> None:
         plugins = self._catalogue.plugins
@@ -231,6 +254,11 @@ class _Compiler:
                     f"{provided.__name__}"
                 )
                 step = f"Beans that fit: {', '.join(choices)}." if choices else "No bean here fits; declare one."
+                target = self._drafts[reference.target]
+                if isinstance(target.given, type):
+                    name = target.given.__name__
+                    message = f"'{reference.path}' needs a {reference.wanted.__name__}, and '{name}' is a class"
+                    step = f"Give an object: {name}(…)."
                 where = f"beans.{draft.id}.{reference.path}"
                 self._reporter.report(codes.WRONG_BEAN, message, reference.mark, next_step=step, path=where)
 

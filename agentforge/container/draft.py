@@ -12,7 +12,7 @@ from agentforge.container.plan import Pending
 if TYPE_CHECKING:
     from agentforge.plugin import BeanSettings, BeanType, RefField
 
-__all__ = ("Draft", "Reference", "grouped", "references_in", "with_pending")
+__all__ = ("Draft", "Reference", "grouped", "references_in", "with_node", "with_pending")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +76,21 @@ def references_in(node: MappingNode, path: str, reference: RefField) -> Iterator
 
 def with_pending(node: Node, path: Sequence[str], pending: Pending) -> Node:
     """The tree with ``pending`` at ``path``, which is there."""
+    return with_node(node, path, ObjectNode(pending, node.mark, node.layer))
+
+
+def with_node(node: Node, path: Sequence[str], new: Node) -> Node:
+    """The tree with ``new`` at ``path``, which is there."""
     if not path:
-        return ObjectNode(pending, node.mark, node.layer)
+        return new
     key, rest = path[0], path[1:]
     if isinstance(node, MappingNode):
         entry = node.entries[key]
-        changed = Entry(entry.key_mark, with_pending(entry.node, rest, pending))
+        changed = Entry(entry.key_mark, with_node(entry.node, rest, new))
         return MappingNode({**node.entries, key: changed}, node.mark, node.layer)
     assert isinstance(node, SequenceNode)
     items = list(node.items)
-    items[int(key)] = with_pending(items[int(key)], rest, pending)
+    items[int(key)] = with_node(items[int(key)], rest, new)
     return SequenceNode(tuple(items), node.mark, node.layer)
 
 

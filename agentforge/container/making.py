@@ -52,7 +52,7 @@ def located(error: Exception, bean: PlannedBean, what: str, plan: Plan) -> Agent
     return BeanCreationError(
         f"the bean '{bean.id}' ({bean.type_name}) {what}: {words}",
         location=str(bean.mark),
-        next_step="The cause of this error has its own traceback.",
+        next_step="Its traceback is the cause of this error; the program shows it with --debug.",
     )
 
 

@@ -160,4 +160,5 @@ def _same_kind(provided: type, wanted: type, name: str) -> bool:
 
 
 def _declared(kind: type) -> set[str]:
-    return {*vars(kind), *vars(kind).get("__annotations__", {})}
+    annotations = vars(kind).get("__annotations__", {})  # of `type` itself it is no mapping
+    return {*vars(kind), *(annotations if isinstance(annotations, Mapping) else ())}

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from agentforge.plugin.constructor import Need, made_with, needs_of
-from agentforge.plugin.faults import ComponentError
+from agentforge.plugin.faults import ComponentError, place_of
 
 __all__ = ("Components",)
 
@@ -159,8 +159,8 @@ def _imported(name: str, root: str) -> ModuleType:
                 "Correct the name; it is looked for beside the file first.",
             )
         else:
-            message = f"{name!r} of 'scan' cannot be imported: {type(error).__name__}: {error}"
-            step = "Correct the module; its own traceback is the cause of this error."
+            message = f"{name!r} of 'scan' cannot be imported: {type(error).__name__}: {error}{place_of(error)}"
+            step = "Correct the module."
         raise ComponentError(message, next_step=step) from error
 
 

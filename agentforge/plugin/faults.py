@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("BeanTypeError", "ComponentError", "PluginError")
+__all__ = ("BeanTypeError", "ComponentError", "PluginError", "place_of")
 
 
 class PluginError(ConfigurationError):
@@ -23,3 +23,15 @@ class ComponentError(ConfigurationError):
     """A component that the ``scan`` roots do not hold, or that cannot be made."""
 
     code = "AF203"
+
+
+def place_of(error: BaseException) -> str:
+    """Where somebody's module raised, as `` (FILE:LINE)``, for the words of an error that hides the traceback."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return ""  # its own words say it
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_code.co_filename.startswith("<"):
+        return ""
+    return f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentforge.plugin.command import Command
 from agentforge.plugin.discovery import Found, discover, distinct
+from agentforge.plugin.faults import place_of
 from agentforge.plugin.state import PluginState, State
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class Plugins:
         except (Exception, SystemExit) as error:
             if isinstance(error, IncompatibleError):
                 state = "incompatible"
-            reason = _words_of(error)
+            reason = _words_of(error) + place_of(error)
             _log.warning("plugin %r (%s %s) was set aside: %s", entry.name, entry.distribution, entry.version, reason)
             return replace(before, state=state, seconds=self._clock() - started, reason=reason, cause=error)
         self._types[entry.name] = {item.name: item for item in made.types}

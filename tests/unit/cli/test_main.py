@@ -142,6 +142,7 @@ def test_a_closed_pipe_ends_quietly(project: Any) -> None:
     with open(writing, "w") as pipe:
         ended = subprocess.run(
             [sys.executable, "-m", "agentforge", "check", "--config", project.file],
+            env={name: value for name, value in os.environ.items() if not name.startswith("AGENTFORGE_")},
             stdout=pipe,
             stderr=subprocess.PIPE,
             text=True,
