@@ -7,6 +7,7 @@ them would tear ordinary words apart.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 __all__ = ("MASK", "Secrets")
@@ -30,9 +31,13 @@ class Secrets:
             self.add(value)
 
     def add(self, value: str) -> None:
-        """Register a value; empty and very short ones are ignored."""
-        if len(value) >= _SHORTEST and value not in self._values:
-            self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
+        """Register a value, also as `repr` and JSON write it; empty and very short ones are ignored."""
+        if len(value) < _SHORTEST or value in self._values:
+            return
+        forms = {value}
+        if not (value.isascii() and value.isprintable()) or "\\" in value or '"' in value or "'" in value:
+            forms |= {repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+        self._values = tuple(sorted({*self._values, *forms}, key=lambda form: (-len(form), form)))
 
     def mask(self, text: str) -> str:
         """The text with every registered value replaced by ``***``."""

@@ -67,7 +67,7 @@ class Console:
 
     def data(self, value: object) -> None:
         """A result as one line of JSON, flushed. Raises `OutputClosed`."""
-        self._write_out(_json(value, self.stdout) + "\n")
+        self._write_out(self.secrets.mask(_json(value, self.stdout)) + "\n")
 
     def flush(self) -> None:
         """Write all that is held back. Raises `OutputClosed`."""

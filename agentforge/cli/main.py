@@ -10,6 +10,7 @@ from typing import TextIO
 
 from agentforge.cli.commands import COMMANDS, CommandEntry, members_of
 from agentforge.cli.console import Console, OutputClosed
+from agentforge.cli.ending import ended_in_order
 from agentforge.cli.faults import report
 from agentforge.cli.logs import logs_on
 from agentforge.cli.overview import installed_plugins, overview
@@ -41,7 +42,7 @@ def run(
     console.json = "--json" in words
     console.debug = "--debug" in words
     try:
-        with logs_on(console):
+        with logs_on(console), ended_in_order():
             code = _dispatch(words, console)
         console.flush()
         return code

@@ -164,7 +164,8 @@ class TextView:
 
     def _result(self, execution: ToolExecution) -> None:
         self._told += 1
-        text = indented(shorten(execution.result_text().rstrip()))
+        # Masked before it is laid out: the lines of a secret are then still together.
+        text = indented(shorten(self._console.secrets.mask(execution.result_text().rstrip())))
         outcome = "" if not execution.has_failed() else f"{execution.outcome.value}, "
         others = sum(not hasattr(part, "text") for part in execution.result.contents)
         if others:

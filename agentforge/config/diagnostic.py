@@ -17,6 +17,7 @@ _WIDEST = 120
 _LONGEST_LINE = 2_000
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 # A literal secret in a file must not be repeated by the excerpt of a fault beside it.
+_USERINFO = re.compile(r"(://[^/\s:@]*:)[^@/\s]+(?=@)")
 _SECRET_VALUE = re.compile(
     r"""(?ix) ((?<!\$\{)(?:[\w.-]*(?:key|token|secret|passw|pwd|credential|authorization|bearer))[\w.-]*["']?\s*[:=]\s*)
     (?!\s*["']?\$\{ [^}]* \}["']?\s*(?:[,}\]\#]|$))   # a placeholder alone shows nothing
@@ -76,8 +77,10 @@ def _excerpt(diagnostic: Diagnostic, source: str | None) -> list[str]:
     start = 0 if column < _WIDEST - 20 else column - _WIDEST // 2
     shown = line[:column] + MASK if diagnostic.private else line
     # Masked before it is cut, so that no cut can hide the key that makes a value a secret.
-    masked = _SECRET_VALUE.sub(lambda match: match[1] + MASK, shown)
-    before = _SECRET_VALUE.sub(lambda match: match[1] + MASK, line[:column])
+    masked, before = (
+        _SECRET_VALUE.sub(lambda match: match[1] + MASK, _USERINFO.sub(lambda match: match[1] + MASK, text))
+        for text in (shown, line[:column])
+    )
     caret = len(before) if masked.startswith(before) else min(column, len(masked))
     text = masked[start : start + _WIDEST]
     number = str(mark.line)

@@ -11,6 +11,10 @@ from agentforge.errors import ConfigurationError
 __all__ = ("ConfigurationFaults", "Reporter")
 
 
+#: How many faults the text of an error shows; nobody reads more, and all are in `diagnostics`.
+_SHOWN = 100
+
+
 class ConfigurationFaults(ConfigurationError):  # noqa: N818 - it is many faults
     """A configuration that cannot be used; ``diagnostics`` are all its faults, in the order of the files.
 
@@ -35,7 +39,10 @@ class ConfigurationFaults(ConfigurationError):  # noqa: N818 - it is many faults
         self.sources: Mapping[str, str] = {file: _starred(text, hidden) for file, text in (sources or {}).items()}
 
     def __str__(self) -> str:
-        return "\n\n".join(render(diagnostic, self.sources) for diagnostic in self.diagnostics)
+        blocks = [render(diagnostic, self.sources) for diagnostic in self.diagnostics[:_SHOWN]]
+        if len(self.diagnostics) > _SHOWN:
+            blocks.append(f"... and {len(self.diagnostics) - _SHOWN} more faults, which are not shown here")
+        return "\n\n".join(blocks)
 
     def __repr__(self) -> str:
         return f"ConfigurationFaults({', '.join(f'{found.code} at {found.mark}' for found in self.diagnostics)})"

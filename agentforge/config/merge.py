@@ -10,25 +10,34 @@ from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode
 __all__ = ("merge", "put")
 
 
+#: Where the beans of a configuration stand, counted from its root; deeper, a key ``type`` may be anybody's.
+_BEANS = 2
+
+
 def merge(below: MappingNode, above: MappingNode) -> MappingNode:
     """Both trees as one; where both have a value ``above`` wins, with its mark and layer. Lists are replaced.
 
-    Where both say a ``type`` and the types differ, only the container's options (``bean``) of ``below`` stay.
+    Of a bean that gets another ``type`` only the container's options (``bean``) of ``below`` stay.
 
     >>> from agentforge.config import from_mapping, to_value
     >>> to_value(merge(from_mapping({"a": {"x": 1, "y": 2}}), from_mapping({"a": {"y": 3}})))
     {'a': {'x': 1, 'y': 3}}
     """
-    if _has_another_type(below, above):
+    return _merged(below, above, 0)
+
+
+def _merged(below: MappingNode, above: MappingNode, depth: int) -> MappingNode:
+    if depth == _BEANS and _has_another_type(below, above):
         kept = {key: entry for key, entry in below.entries.items() if key == "bean"}
-        return merge(MappingNode(kept, above.mark, above.layer), MappingNode(above.entries, above.mark, above.layer))
+        below = MappingNode(kept, above.mark, above.layer)
     entries = dict(below.entries)
     for key, entry in above.entries.items():
         known = entries.get(key)
         if known is not None and isinstance(known.node, MappingNode) and isinstance(entry.node, MappingNode):
             # The key keeps the place where the mapping began, as its rest still stands there.
-            anew = _has_another_type(known.node, entry.node)
-            entries[key] = Entry((entry if anew else known).key_mark, merge(known.node, entry.node))
+            anew = depth + 1 == _BEANS and _has_another_type(known.node, entry.node)
+            place = entry.key_mark if anew else known.key_mark
+            entries[key] = Entry(place, _merged(known.node, entry.node, depth + 1))
         else:
             entries[key] = entry
     return MappingNode(entries, below.mark, below.layer)

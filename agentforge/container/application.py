@@ -266,10 +266,10 @@ class AgentForge:
                 if bean.id in needed and bean.options.scope == "singleton":
                     self._beans.get(bean.id)
                     await life.start(needed)
+            plugins.call_observers("agentforge_context_started", app=self)
         except BaseException:
             await self._stop()
             raise
-        plugins.call_observers("agentforge_context_started", app=self)
         return self
 
     async def stop(self) -> None:

@@ -33,7 +33,8 @@ from agentforge.config import (
     value_for,
 )
 from agentforge.config.bean_options import read_options
-from agentforge.config.codes import BAD_VALUE
+from agentforge.config.codes import BAD_VALUE, NOT_FROM_HERE
+from agentforge.config.overrides import FILE_ONLY_KEYS
 from agentforge.container import codes
 from agentforge.container.autowiring import Autowiring
 from agentforge.container.draft import Draft, grouped, references_in, with_node, with_pending
@@ -121,6 +122,7 @@ class _Compiler:
             entries = dict(root.entries)
             entries["beans"] = Entry(root.entries["beans"].key_mark, MappingNode(kept, beans.mark, beans.layer))
             root = MappingNode(entries, root.mark, root.layer)
+        root = self._without_chosen_code(root)
         node = interpolate(root, self._variables, self._reporter)
         assert isinstance(node, MappingNode)
         definition = read_root(node, self._reporter)
@@ -133,6 +135,22 @@ class _Compiler:
         self._drafts.clear()
         self._drafts.update(in_order)
         return definition
+
+    def _without_chosen_code(self, root: MappingNode) -> MappingNode:
+        """The root without placeholders where it says what is loaded: the environment may not choose code."""
+        entries = dict(root.entries)
+        for key in FILE_ONLY_KEYS & entries.keys():
+            node = entries[key].node
+            items = node.items if isinstance(node, SequenceNode) else ()
+            chosen = [item for item in items if isinstance(item, ScalarNode) and "${" in item.text]
+            for item in chosen:
+                message = f"'{key}' takes no placeholder: the environment may not choose what is loaded"
+                step = "Write the name itself, or choose with a profile."
+                self._reporter.report(NOT_FROM_HERE, message, item.mark, next_step=step, path=key)
+            if chosen:
+                kept = tuple(item for item in items if item not in chosen)
+                entries[key] = Entry(entries[key].key_mark, SequenceNode(kept, node.mark, node.layer))
+        return MappingNode(entries, root.mark, root.layer)
 
     def _options_of(self, node: Node) -> BeanOptions:
         # What else is wrong with an overridden bean does not matter: its names and its rank stay.

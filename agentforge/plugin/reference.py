@@ -123,5 +123,8 @@ def _settings_in(annotation: Any) -> type[BeanSettings] | None:
 def _mentions_ref(annotation: Any) -> bool:
     if isinstance(annotation, Ref):
         return True
+    nested = _settings_in(annotation)
+    if nested is not None and references_of(nested):
+        return True  # in a list, a mapping or a union nothing says which of the values it is
     metadata = getattr(annotation, "__metadata__", ())
     return any(_mentions_ref(part) for part in (*metadata, *get_args(annotation)))

@@ -6,8 +6,11 @@ import importlib.metadata
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,6 +153,56 @@ def test_a_closed_pipe_ends_quietly(project: Any) -> None:
         )
 
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+ENDED = '''
+import asyncio
+from pathlib import Path
+
+from agentforge import tool
+
+
+class Slow:
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+
+    @tool
+    async def wait(self) -> str:
+        """Wait for ever."""
+        (self.folder / "begun").touch()
+        await asyncio.Event().wait()
+        return "never"
+
+    async def aclose(self) -> None:
+        (self.folder / "closed").touch()
+'''
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_program_that_is_ended_closes_its_beans(tmp_path: Path, name: str) -> None:
+    """By a supervisor, or with its terminal; the exit code says by which signal."""
+    number = getattr(signal, name)
+    (tmp_path / "slow_tools.py").write_text(ENDED, "utf-8")
+    configuration = {
+        "scan": ["slow_tools"],
+        "beans": {
+            "slow": {"type": "python_tools", "component": "Slow", "arguments": {"folder": str(tmp_path)}},
+            "model": {"type": "scripted", "turns": [{"calls": [{"name": "wait"}]}]},
+            "bot": {"type": "chat_client", "model": "model", "tools": ["slow"], "tool_timeout": None},
+        },
+    }
+    (tmp_path / "agentforge.yaml").write_text(json.dumps(configuration), "utf-8")
+    command = [sys.executable, "-m", "agentforge", "chat", "go", "--config", str(tmp_path / "agentforge.yaml")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 128 + number
+    assert (tmp_path / "closed").exists()
+    assert "Traceback" not in said
 
 
 def test_a_missing_file_is_one_readable_block(project: Any) -> None:

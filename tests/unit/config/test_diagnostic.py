@@ -120,3 +120,19 @@ def test_the_advice_for_an_unknown_name() -> None:
     assert did_you_mean("modle", ["model"]) == "Did you mean 'model'?"
     assert did_you_mean("x", ["model", "memory"]) == "Known here: model, memory."
     assert did_you_mean("x", []) == "Nothing is known here."
+
+
+def test_a_password_in_an_address_is_not_shown() -> None:
+    """An excerpt that shows a line shows no user's password in it."""
+    fault = Diagnostic("AF108", "credentials", Mark("app.yaml", 1, 1))
+
+    assert "PASSWD99" not in render(fault, {"app.yaml": 'base_url: "http://u:PASSWD99@127.0.0.1:9/v1"'})
+
+
+def test_a_text_of_very_many_faults_ends() -> None:
+    """All are in the data; the text shows a hundred and says how many more there are."""
+    faults = ConfigurationFaults([Diagnostic("AF107", f"unknown {n}", Mark("app.yaml", n, 1)) for n in range(1, 301)])
+
+    assert len(faults.diagnostics) == 300
+    assert str(faults).count("[AF107]") == 100
+    assert str(faults).endswith("... and 200 more faults, which are not shown here")

@@ -93,6 +93,14 @@ def test_a_bean_that_gets_another_type_begins_anew(tmp_path: Path, above: Mappin
     assert to_value(found) == {"type": "openai.chat", "model": "m", "bean": {"primary": True}}
 
 
+def test_a_key_type_inside_a_bean_is_anybodys(tmp_path: Path) -> None:
+    """Only a bean begins anew: its settings merge, whatever their keys are called."""
+    files = {"agentforge.yaml": "beans:\n  model: {type: scripted, arguments: {type: a, other: b}}\n"}
+    found = model(load(tmp_path, files, sets=["beans.model.arguments.type=z"]))
+
+    assert to_value(found)["arguments"] == {"type": "z", "other": "b"}
+
+
 def test_a_bean_that_keeps_its_type_keeps_its_settings(tmp_path: Path) -> None:
     """A type that is said again changes nothing."""
     found = model(load(tmp_path, sets=["beans.model.type=scripted", "beans.model.g=1"]))

@@ -91,6 +91,15 @@ def test_a_reference_that_nothing_could_fill_is_a_fault_of_the_type() -> None:
         BeanType("x.y", Mapped, lambda settings: object(), ChatModel, "Summary.")
 
 
+@pytest.mark.parametrize("annotation", [list[Inner], tuple[Inner, ...], dict[str, Inner], Inner | str])
+def test_settings_with_references_stand_alone(annotation: Any) -> None:
+    """In a list, a mapping or a union nothing says which of the values holds the bean."""
+    holder = type("Holder", (BeanSettings,), {"__annotations__": {"parts": annotation}, "__module__": __name__})
+
+    with pytest.raises(BeanTypeError, match=r"Holder\.parts has a Ref where no bean can be put"):
+        BeanType("x.y", holder, lambda settings: object(), ChatModel, "Summary.")
+
+
 def test_an_editor_is_told_what_a_reference_may_be() -> None:
     """A name, or a definition in place."""
     schema = Outer.model_json_schema()["properties"]["model"]

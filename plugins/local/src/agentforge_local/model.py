@@ -84,10 +84,15 @@ class LocalLlamaModel:
         seed: int = 0,
         prompts: Prompts | None = None,
     ) -> None:
-        counts = {"threads": threads, "context_size": context_size, "max_output_tokens": max_output_tokens}
-        for name, value in counts.items():
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{name} must be at least 1, and is {value}")
+        # Outside these bounds the engine ends the process instead of raising.
+        counts = {
+            "threads": (threads, 1, 512),
+            "context_size": (context_size, 64, 2**20),
+            "max_output_tokens": (max_output_tokens, 1, 2**20),
+        }
+        for name, (value, least, most) in counts.items():
+            if value is not None and not least <= value <= most:
+                raise ConfigurationError(f"{name} must be from {least} to {most}, and is {value}")
         if prompts not in (None, "short", "full"):
             raise ConfigurationError(f"prompts is {prompts!r}", next_step="Use 'short' or 'full'.")
         self._weights = weights_file(weights)
