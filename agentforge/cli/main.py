@@ -128,6 +128,9 @@ def _show(text: str, console: Console) -> int:
         console.out(text.rstrip())
     except OutputClosed:
         console.abandon()
+    except OSError as error:
+        report(error, console)
+        return _FAILED
     return _DONE
 
 

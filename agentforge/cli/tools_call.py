@@ -37,27 +37,32 @@ def run(options: argparse.Namespace, console: Console) -> int:
         text = console.read_all()
     if not is_text(text):
         raise not_text("the JSON")
-    execution = asyncio.run(_call(options, console, text))
-    if execution.has_failed():
-        raise _error_of(execution)
+    asyncio.run(_call(options, console, text))
+    return 0
+
+
+def _show(execution: ToolExecution, console: Console) -> None:
     if console.json:
         from agentforge.cli.as_data import execution_data
 
         data = execution_data(execution)
         del data["id"]  # made up here
         console.data(data)
-        return 0
+        return
     console.out(execution.result_text())
     others = [part for part in execution.result.contents if not hasattr(part, "text")]
     if others:
         console.say(f"({count(len(others), 'part')} of the result not shown: no text)")
-    return 0
 
 
-async def _call(options: argparse.Namespace, console: Console, text: str) -> ToolExecution:
+async def _call(options: argparse.Namespace, console: Console, text: str) -> None:
     async with compiled(options, console) as app:
         offer, _ = find(await offers(app, options), options.name)
-        return await _executed(offer, options.name, text)
+        execution = await _executed(offer, options.name, text)
+        if execution.has_failed():
+            raise _error_of(execution)
+        # Before the beans are closed: the tool has run, whatever becomes of them.
+        _show(execution, console)
 
 
 async def _executed(offer: Offer, name: str, text: str) -> ToolExecution:

@@ -8,11 +8,18 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
 from agentforge import ToolService, tool
-from agentforge.errors import ContextLengthError, InvalidRequestError, ModelError, UnsupportedFeatureError
+from agentforge.errors import (
+    ConfigurationError,
+    ContextLengthError,
+    InvalidRequestError,
+    ModelError,
+    UnsupportedFeatureError,
+)
 from agentforge.model import (
     ChatModel,
     ChatRequest,
@@ -216,3 +223,40 @@ async def test_a_tool_is_called_with_the_right_city_and_the_answer_says_what_it_
     assert [execution.request.arguments_as_map() for execution in result.tool_executions] == [{"city": city}]
     assert facts in (result.final_response.ai_message.text or "")
     assert result.final_response.finish_reason is FinishReason.STOP
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"context_size": 1},
+        {"context_size": 2**31},
+        {"threads": 100_000},
+        {"threads": 0},
+        {"temperature": -3.0},
+        {"temperature": float("nan")},
+        {"seed": 2**70},
+        {"max_output_tokens": 0},
+    ],
+)
+def test_numbers_at_which_the_engine_would_end_the_process_are_refused(wrong: dict[str, Any]) -> None:
+    """Before the engine is loaded."""
+    [name] = wrong
+    with pytest.raises(ConfigurationError, match=f"{name} must be from"):
+        LocalLlamaModel(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (request(top_p=float("nan")), "top_p must be from"),
+        (request(temperature=-1.0), "temperature must be from"),
+        (request(custom_parameters={"messages": 5}), "cannot set messages"),
+        (request(custom_parameters={"stream": False}), "cannot set stream"),
+        (request("half \ud800"), "half of a surrogate pair"),
+    ],
+)
+async def test_a_request_that_the_engine_cannot_read_is_refused(
+    model: LocalLlamaModel, asked: ChatRequest, message: str
+) -> None:
+    with pytest.raises(InvalidRequestError, match=message):
+        await model.chat(asked)

@@ -42,6 +42,15 @@ class SlyTools:
         "A long text."
         return "\\n".join(f"line {number}" for number in range(500))
 
+class StuckDoor:
+    @tool
+    def ring(self) -> str:
+        "Rings."
+        return "ding"
+
+    def aclose(self) -> None:
+        raise RuntimeError("the door is stuck")
+
 class WaitingTools:
     @tool
     async def wait_for(self, file: str) -> str:

@@ -341,3 +341,19 @@ def test_an_error_whose_own_words_fail_still_has_a_name(project: Any, monkeypatc
     ended = project.run("check")
 
     assert ended.code == 1 and ended.err.startswith("[AF000] Mute\n")
+
+
+class Full(io.StringIO):
+    """A device without room."""
+
+    def write(self, text: str) -> int:
+        """Fails as such a device does."""
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["plugins"]])
+def test_an_output_without_room_is_one_readable_block(words: list[str]) -> None:
+    said = io.StringIO()
+
+    assert run(words, stdout=Full(), stderr=said, environment={}) == 1
+    assert "No space left on device" in said.getvalue() and "Traceback" not in said.getvalue()

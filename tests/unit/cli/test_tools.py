@@ -218,3 +218,13 @@ def test_bytes_that_are_no_text_are_no_arguments(project: Any) -> None:
     assert "the JSON is not UTF-8 text" in project.run("tools", "call", "get_weather", '{"city": "\udce9"}').err
     piped = io.TextIOWrapper(io.BytesIO(b"\xff"), "utf-8")
     assert "standard input is not UTF-8 text" in project.run("tools", "call", "get_weather", "-", stdin=piped).err
+
+
+def test_the_result_is_shown_though_a_bean_fails_to_close(project: Any) -> None:
+    """The tool has run; what becomes of the beans afterwards is another error."""
+    door = "door: {type: python_tools, component: StuckDoor}\n  desk: {type: tool_service, tools: [door]}"
+    project.write("agentforge.yaml", f"agentforge: 1\nscan: [MODULE]\nbeans:\n  {door}\n")
+    ended = project.run("tools", "call", "ring")
+
+    assert (ended.code, ended.out) == (1, "ding\n")
+    assert "the door is stuck" in ended.err and "Traceback" not in ended.err

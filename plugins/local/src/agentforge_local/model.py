@@ -37,6 +37,15 @@ from agentforge_local.generation import Generation
 from agentforge_local.turn import LocalTurn, Prompts, prepare_turn
 from agentforge_local.weights import SMOLLM2, weights_file
 
+# What the engine takes; it fails in its own ways at other numbers.
+_BOUNDS: tuple[tuple[str, float, float], ...] = (
+    ("temperature", 0, 100),
+    ("top_p", 0, 1),
+    ("seed", 0, 2**32 - 1),
+    ("max_output_tokens", 1, 2**20),
+)
+_OWN = frozenset({"messages", "stream", "stream_options", "grammar", "cache_prompt"})
+
 __all__ = ("LocalLlamaModel",)
 
 _PROFILE = ModelProfile(
@@ -101,6 +110,9 @@ class LocalLlamaModel:
         self._context_size = context_size
         self._prompts: Prompts = prompts or ("short" if weights == SMOLLM2 else "full")
         self._defaults = ChatRequestParameters(max_output_tokens=max_output_tokens, temperature=temperature, seed=seed)
+        fault = _out_of_bounds(self._defaults)
+        if fault is not None:
+            raise ConfigurationError(fault)
         self._engine: Engine | None = None
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="agentforge-local")
         self._stops: set[threading.Event] = set()
@@ -140,6 +152,7 @@ class LocalLlamaModel:
             prompts=self._prompts,
             max_output_tokens=parameters.max_output_tokens or 1,
         )
+        _refuse_halves(turn)
         notices = (*mended, *turn.notices)
         for notice in notices:
             yield notice
@@ -262,6 +275,31 @@ class LocalLlamaModel:
             raise UnsupportedFeatureError(
                 "the local model has no reasoning effort", next_step="Leave reasoning_effort out of the request."
             )
+        fault = _out_of_bounds(parameters)
+        if fault is not None:
+            raise InvalidRequestError(fault)
+        own = sorted(_OWN & parameters.custom_parameters.keys())
+        if own:
+            raise InvalidRequestError(f"custom_parameters cannot set {', '.join(own)}, which the model sets itself")
+
+
+def _out_of_bounds(parameters: ChatRequestParameters) -> str | None:
+    """What the engine would fail at in its own way; not-a-number is within no bounds."""
+    for name, least, most in _BOUNDS:
+        value = getattr(parameters, name)
+        if value is not None and not least <= value <= most:
+            return f"{name} must be from {least} to {most}, and is {value}"
+    return None
+
+
+def _refuse_halves(turn: LocalTurn) -> None:
+    try:
+        json.dumps(list(turn.messages), ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidRequestError(
+            "a message holds half of a surrogate pair, which is no character",
+            next_step="Decode the text as UTF-8 where it comes from.",
+        ) from None
 
 
 def _body(turn: LocalTurn, parameters: ChatRequestParameters) -> dict[str, object]:
