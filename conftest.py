@@ -22,8 +22,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of recorded material beside the project (``AGENTFORGE_SHARED``, default ``../shared``)."""
-    folder = Path(os.environ.get("AGENTFORGE_SHARED", Path(__file__).parents[1] / "shared"))
+    """The folder of recorded material beside the project (``AGENTFORGE_SHARED``, default ``../shared``).
+
+    It belongs to others and is not part of the project, so a checkout alone goes without it and says so. Where the
+    variable names it, as in CI, it has to be there.
+    """
+    named = os.environ.get("AGENTFORGE_SHARED")
+    folder = Path(named) if named else Path(__file__).parents[1] / "shared"
     if not folder.is_dir():
-        pytest.skip(f"recorded material is not at {folder}; set AGENTFORGE_SHARED")
+        message = f"recorded material is not at {folder}"
+        if named:
+            pytest.fail(f"{message}, which AGENTFORGE_SHARED names")
+        pytest.skip(f"{message}; set AGENTFORGE_SHARED")
     return folder
