@@ -37,7 +37,7 @@ class Secrets:
         forms = {value}
         if not (value.isascii() and value.isprintable()) or "\\" in value or '"' in value or "'" in value:
             forms |= {repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-        self._values = tuple(sorted({*self._values, *forms}, key=lambda form: (-len(form), form)))
+        self._hold({*self._values, *forms})
 
     def mask(self, text: str) -> str:
         """The text with every registered value replaced by ``***``."""
@@ -46,8 +46,14 @@ class Secrets:
                 text = text.replace(value, MASK)
         return text
 
+    def _hold(self, forms: Iterable[str]) -> None:
+        self._values = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
     def __or__(self, other: Secrets) -> Secrets:
-        return Secrets((*self._values, *other._values))
+        both = Secrets()
+        # Written forms already: `add` would write them a second time.
+        both._hold({*self._values, *other._values})
+        return both
 
     def __bool__(self) -> bool:
         return bool(self._values)

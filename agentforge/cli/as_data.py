@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from agentforge.errors import ToolArgumentsError
@@ -11,12 +12,12 @@ from agentforge.model import (
     ResponseDone,
     TextDelta,
     ThinkingDelta,
-    TokenUsage,
     ToolCallDelta,
     ToolCallReady,
     ToolExecutionRequest,
     UsageEvent,
 )
+from agentforge.model.serialization import usage_to_json
 from agentforge.tool.execution import (
     AttemptDiscarded,
     RoundStarted,
@@ -38,7 +39,7 @@ def result_data(result: ToolChatResult, *, model: str, seconds: float) -> dict[s
         "text": result.text,
         "tool_executions": [execution_data(execution) for execution in result.tool_executions],
         "rounds": rounds_of(result),
-        "usage": _usage(result.token_usage),
+        "usage": usage_to_json(result.token_usage),
         "model": (response.model_name if response is not None else None) or model,
         "finish_reason": response.finish_reason.value if response is not None else None,
         "suspended": result.suspended is not None,
@@ -87,7 +88,7 @@ def event_data(event: Event, *, model: str, seconds: float) -> dict[str, Any]:
         case ToolCallReady():
             made |= {"index": event.index, **_request(event.request)}
         case UsageEvent():
-            made["usage"] = _usage(event.usage)
+            made["usage"] = usage_to_json(replace(event.usage, raw=None))
         case ResponseDone(response=response):
             made |= {"model": response.model_name, "finish_reason": response.finish_reason.value}
         case Notice():
@@ -116,21 +117,6 @@ def _arguments(request: ToolExecutionRequest) -> object:
         return request.arguments_as_map()
     except ToolArgumentsError:
         return request.arguments
-
-
-def _usage(usage: TokenUsage) -> dict[str, int]:
-    counts = {
-        name: getattr(usage, name)
-        for name in (
-            "input_tokens",
-            "output_tokens",
-            "total_tokens",
-            "cached_input_tokens",
-            "cache_write_tokens",
-            "reasoning_tokens",
-        )
-    }
-    return {name: value for name, value in counts.items() if value is not None}
 
 
 def _notice(notice: Notice) -> dict[str, Any]:

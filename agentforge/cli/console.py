@@ -11,7 +11,7 @@ from typing import Any, Self, TextIO
 
 from agentforge.cli.text import is_text, visible
 from agentforge.errors import ConfigurationError
-from agentforge.masking import Secrets
+from agentforge.masking import MASK, Secrets
 
 __all__ = ("Console", "OutputClosed", "not_text")
 
@@ -25,8 +25,8 @@ class OutputClosed(Exception):  # noqa: N818 - no fault: whoever read the output
 class Console:
     """The three streams of one command and how it writes to them.
 
-    ``json`` asks for data instead of text, ``debug`` for tracebacks. ``secrets`` are masked in what is said about
-    errors. ``environment`` holds the process's variables.
+    ``json`` asks for data instead of text, ``debug`` for tracebacks. ``secrets`` are masked in data; texts are masked
+    where they are made. ``environment`` holds the process's variables.
     """
 
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO, environment: Mapping[str, str]) -> None:
@@ -67,7 +67,7 @@ class Console:
 
     def data(self, value: object) -> None:
         """A result as one line of JSON, flushed. Raises `OutputClosed`."""
-        self._write_out(self.secrets.mask(_json(value, self.stdout)) + "\n")
+        self._write_out(self._json(value, self.stdout) + "\n")
 
     def flush(self) -> None:
         """Write all that is held back. Raises `OutputClosed`."""
@@ -95,7 +95,7 @@ class Console:
     def say_data(self, value: object) -> None:
         """One line of JSON on standard error."""
         try:
-            self.stderr.write(_json(value, self.stderr) + "\n")
+            self.stderr.write(self._json(value, self.stderr) + "\n")
             self.stderr.flush()
         except (OSError, ValueError):
             return
@@ -122,6 +122,15 @@ class Console:
         except UnicodeDecodeError as error:
             raise not_text("standard input", f"byte {error.start + 1} is 0x{error.object[error.start]:02x}") from None
 
+    def _json(self, value: object, stream: TextIO) -> str:
+        if self.secrets:
+            value = _masked(value, self.secrets)
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
+        if encoding in ("utf-8", "utf8") and is_text(text):
+            return text
+        return json.dumps(value, default=str)
+
     def _write_out(self, text: str) -> None:
         try:
             self.stdout.write(text)
@@ -137,12 +146,17 @@ def not_text(what: str, detail: str = "it holds bytes that are no characters") -
     )
 
 
-def _json(value: object, stream: TextIO) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
-    if encoding in ("utf-8", "utf8") and is_text(text):
-        return text
-    return json.dumps(value, default=str)
+def _masked(value: object, secrets: Secrets) -> object:
+    """Masked value by value: in the text of JSON a secret that is a number would leave no JSON behind."""
+    if isinstance(value, Mapping):
+        return {secrets.mask(str(name)): _masked(item, secrets) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(item, secrets) for item in value]
+    if value is None or isinstance(value, bool):
+        return value
+    text = str(value)
+    masked = secrets.mask(text)
+    return value if masked == text or (isinstance(value, int | float) and masked != MASK) else masked
 
 
 def _is_terminal(stream: Any) -> bool:

@@ -21,7 +21,7 @@ def report(error: BaseException, console: Console) -> None:
         if isinstance(one, ToolError) and one.tool and one.location is None and repr(one.tool) not in one.message:
             one.location = f"tool {one.tool!r}"
         if console.json:
-            console.say_data({"error": _masked(error_data(one), console)})
+            console.say_data({"error": error_data(one)})
         else:
             console.say(console.secrets.mask(_block(one)))
     if console.debug and not isinstance(error, UsageError):
@@ -31,15 +31,17 @@ def report(error: BaseException, console: Console) -> None:
 
 
 def error_data(error: BaseException) -> dict[str, Any]:
-    """An error as data: code, message, location, next step; of a configuration also every fault."""
-    if not isinstance(error, AgentForgeError | UsageError):
-        return {"code": AgentForgeError.code, "message": _words(error), "location": None, "next_step": _DEBUG}
+    """An error as data: code, message, location, next step; of a configuration also every fault; notes if any."""
+    known = error if isinstance(error, AgentForgeError | UsageError) else _unknown(error)
     made: dict[str, Any] = {
-        "code": error.code,
-        "message": error.message,
-        "location": getattr(error, "location", None),
-        "next_step": error.next_step,
+        "code": known.code,
+        "message": known.message,
+        "location": getattr(known, "location", None),
+        "next_step": known.next_step,
     }
+    notes = _notes(error)
+    if notes:
+        made["notes"] = notes
     diagnostics = getattr(error, "diagnostics", None)
     if diagnostics is not None:
         made["diagnostics"] = [diagnostic_data(found) for found in diagnostics]
@@ -66,10 +68,17 @@ _DEBUG = "Run it again with --debug for the traceback."
 def _block(error: BaseException) -> str:
     if isinstance(error, UsageError):
         return error.message + (f"\n  next: {error.next_step}" if error.next_step else "")
-    if isinstance(error, AgentForgeError):
-        notes = getattr(error, "__notes__", ())
-        return "\n".join((str(error), *(f"  note: {note}" for note in notes)))
-    return str(AgentForgeError(_words(error), next_step=_DEBUG))
+    known = error if isinstance(error, AgentForgeError) else _unknown(error)
+    return "\n".join((str(known), *(f"  note: {note}" for note in _notes(error))))
+
+
+def _unknown(error: BaseException) -> AgentForgeError:
+    return AgentForgeError(_words(error), next_step=_DEBUG)
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What was found out on the error's way, such as which bean it was that could not be closed."""
+    return list(getattr(error, "__notes__", ()))
 
 
 def _words(error: BaseException) -> str:
@@ -86,11 +95,3 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
             yield from _leaves(inner)
     else:
         yield error
-
-
-def _masked(value: Any, console: Console) -> Any:
-    if isinstance(value, str):
-        return console.secrets.mask(value)
-    if isinstance(value, dict):
-        return {key: _masked(item, console) for key, item in value.items()}
-    return [_masked(item, console) for item in value] if isinstance(value, list) else value

@@ -159,19 +159,22 @@ class TextView:
             self._shown += "\n"
 
     def _call(self, request: ToolExecutionRequest) -> None:
-        arguments = shorten(request.arguments.strip() or "{}", lines=12, characters=600)
-        self._note(f"-> {request.name} {indented(arguments)}", "cyan")
+        arguments = self._laid_out(request.arguments.strip() or "{}", characters=600)
+        self._note(f"-> {request.name} {arguments}", "cyan")
 
     def _result(self, execution: ToolExecution) -> None:
         self._told += 1
-        # Masked before it is laid out: the lines of a secret are then still together.
-        text = indented(shorten(self._console.secrets.mask(execution.result_text().rstrip())))
+        text = self._laid_out(execution.result_text().rstrip(), characters=1_200)
         outcome = "" if not execution.has_failed() else f"{execution.outcome.value}, "
         others = sum(not hasattr(part, "text") for part in execution.result.contents)
         if others:
             text = f"{text} (and {count(others, 'part')} of no text)".lstrip()
         line = f"<- {execution.request.name} ({outcome}{execution.elapsed:.2f} s) {text}".rstrip()
         self._note(line, "red" if outcome else "green")
+
+    def _laid_out(self, text: str, *, characters: int) -> str:
+        """Masked before it is cut and moved in: the lines of a secret are then still together, and whole."""
+        return indented(shorten(self._console.secrets.mask(text), characters=characters))
 
     def _notice(self, notice: Notice) -> None:
         self._note(f"! {notice.message} ({notice.code})", "yellow")

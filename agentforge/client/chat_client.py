@@ -87,12 +87,10 @@ class ChatClient:
         what `ToolService.chat` raises.
         """
         history = self._with_system(messages)
-        with self._told():
-            result = await self.service.chat(
-                self._asked, self._parameters, history, context=context, memory_id=memory_id, timeout=timeout
+        with self._told(context) as run:
+            return await self.service.chat(
+                self._asked, self._parameters, history, context=run, memory_id=memory_id, timeout=timeout
             )
-        self._tell(result)
-        return result
 
     def stream(
         self,
@@ -119,12 +117,10 @@ class ChatClient:
     ) -> ToolChatResult:
         """`chat` for synchronous code; works in a notebook too."""
         history = self._with_system(messages)
-        with self._told():
-            result = self.service.chat_sync(
-                self._asked, self._parameters, history, context=context, memory_id=memory_id, timeout=timeout
+        with self._told(context) as run:
+            return self.service.chat_sync(
+                self._asked, self._parameters, history, context=run, memory_id=memory_id, timeout=timeout
             )
-        self._tell(result)
-        return result
 
     @contextmanager
     def stream_sync(
@@ -166,19 +162,19 @@ class ChatClient:
     def __repr__(self) -> str:
         return f"ChatClient(model={self.model!r})"
 
-    def _tell(self, run: object) -> None:
-        if self._observer is not None:
-            for execution in getattr(run, "tool_executions", ()):
-                self._observer.tool_called(execution)
-
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """The executions of a run that fails are told too."""
+    def _told(self, context: Run | Mapping[str, object] | None) -> Iterator[Run | Mapping[str, object] | None]:
+        """The run to use; its executions are told when it is over, however it ends."""
+        if self._observer is None or not isinstance(context, Run | Mapping | None):  # the last the service refuses
+            yield context
+            return
+        run = context if isinstance(context, Run) else Run(user_data=context)
+        before = len(run.tool_executions)
         try:
-            yield
-        except Exception as error:
-            self._tell(getattr(error, "partial", None))
-            raise
+            yield run
+        finally:
+            for execution in run.tool_executions[before:]:
+                self._observer.tool_called(execution)
 
     def _with_system(
         self, messages: str | ChatMessage | Iterable[ChatMessage]

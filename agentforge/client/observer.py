@@ -28,7 +28,7 @@ class ChatObserver(Protocol):
         ...
 
     def tool_called(self, execution: ToolExecution) -> None:
-        """A tool call has its outcome."""
+        """A tool call has its outcome. In a turn that is not streamed it is told when the turn is over."""
         ...
 
 

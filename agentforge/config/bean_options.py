@@ -57,7 +57,7 @@ def kind_of(node: Node) -> str:
 
 def read_texts(node: Node | None, path: str, reporter: Reporter) -> tuple[tuple[str, Mark], ...]:
     """A list of names, each with its place; nothing stands for an empty list."""
-    if node is None or (isinstance(node, ScalarNode) and kind_of(node) == "nothing"):
+    if node is None or kind_of(node) == "nothing":
         return ()
     if not isinstance(node, SequenceNode):
         message = f"'{path}' is a list of names, not {kind_of(node)}"
@@ -76,7 +76,7 @@ def read_texts(node: Node | None, path: str, reporter: Reporter) -> tuple[tuple[
 
 def read_options(node: Node | None, path: str, reporter: Reporter) -> BeanOptions:
     """Check a ``bean:`` block; a faulty option is reported and keeps its default."""
-    if node is None or (isinstance(node, ScalarNode) and kind_of(node) == "nothing"):
+    if node is None or kind_of(node) == "nothing":
         return BeanOptions()
     if not isinstance(node, MappingNode):
         message = f"'bean' is a mapping of the container's options, not {kind_of(node)}"

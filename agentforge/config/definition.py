@@ -155,7 +155,7 @@ def _read_version(entry: Entry | None, reporter: Reporter) -> int:
 
 
 def _read_beans(node: Node | None, reporter: Reporter) -> dict[str, BeanDefinition]:
-    if node is None or (isinstance(node, ScalarNode) and node.plain and plain_value(node.text) is None):
+    if node is None or kind_of(node) == "nothing":
         return {}
     if not isinstance(node, MappingNode):
         message = f"'beans' is a mapping of names to beans, not {kind_of(node)}"

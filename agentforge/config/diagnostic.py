@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from agentforge.config.nodes import Mark
+from agentforge.config.nodes import LINE_BREAK, Mark
 from agentforge.masking import MASK
 
 __all__ = ("Diagnostic", "did_you_mean", "nearest", "render")
 
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _WIDEST = 120
 # A longer line is no text for people, and shows nothing.
 _LONGEST_LINE = 2_000
@@ -70,7 +69,7 @@ def _excerpt(diagnostic: Diagnostic, source: str | None) -> list[str]:
     mark = diagnostic.mark
     if source is None or not mark.in_file:
         return []
-    found = _BREAK.split(source)
+    found = LINE_BREAK.split(source)
     if mark.line > len(found) or not 0 < len(found[mark.line - 1].strip()) <= _LONGEST_LINE:
         return []
     line, column = found[mark.line - 1], mark.column - 1

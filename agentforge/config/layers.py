@@ -163,10 +163,8 @@ def _with_includes(
         below = found if below is None else merge(below, found)
     if below is None:
         return node
-    # What a file includes is its own affair: an included list of files is not the root's.
-    rest = {key: entry for key, entry in below.entries.items() if key != "include"}
-    merged = merge(MappingNode(rest, node.mark, below.layer), node)
-    return MappingNode(merged.entries, node.mark, layer)
+    # The list of files is this file's own, as it lies above those of the included ones.
+    return MappingNode(merge(below, node).entries, node.mark, layer)
 
 
 def _read_file(path: Path, layer: str, reporter: Reporter, *, at: Mark | None = None) -> MappingNode | None:

@@ -5,7 +5,7 @@ A bean that gets another ``type`` begins anew: the settings of one type mean not
 
 from __future__ import annotations
 
-from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode
+from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, node_at
 
 __all__ = ("merge", "put")
 
@@ -51,17 +51,10 @@ def _has_another_type(below: MappingNode, above: MappingNode) -> bool:
 def put(root: MappingNode, path: tuple[str, ...], node: Node, mark: Mark) -> MappingNode | tuple[str, ...]:
     """The tree with ``node`` at ``path``, or the part of the path that is no mapping where it cannot be put there."""
     for length in range(1, len(path)):
-        parent = _at(root, path[:length])
+        parent = node_at(root, path[:length])
         if parent is not None and not isinstance(parent, MappingNode):
             return path[:length]
     above = node
     for key in reversed(path[1:]):
         above = MappingNode({key: Entry(mark, above)}, mark, node.layer)
     return merge(root, MappingNode({path[0]: Entry(mark, above)}, mark, node.layer))
-
-
-def _at(root: MappingNode, path: tuple[str, ...]) -> Node | None:
-    node: Node | None = root
-    for key in path:
-        node = node.get(key) if isinstance(node, MappingNode) else None
-    return node

@@ -6,13 +6,28 @@ whatever is found wrong later can say where, and `explain` can say who.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agentforge.masking import MASK
 
-__all__ = ("Entry", "MappingNode", "Mark", "Node", "ObjectNode", "ScalarNode", "SecretNode", "SequenceNode")
+__all__ = (
+    "LINE_BREAK",
+    "Entry",
+    "MappingNode",
+    "Mark",
+    "Node",
+    "ObjectNode",
+    "ScalarNode",
+    "SecretNode",
+    "SequenceNode",
+    "node_at",
+)
+
+#: What ends a line for a `Mark`: the breaks of YAML.
+LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,3 +129,16 @@ class MappingNode:
 
 
 Node = ScalarNode | SequenceNode | MappingNode | SecretNode | ObjectNode
+
+
+def node_at(node: Node, path: Iterable[str]) -> Node | None:
+    """The node below the keys of ``path``, from mapping to mapping; ``None`` where there is none.
+
+    >>> root = MappingNode({}, Mark.outside("python"), "python")
+    >>> node_at(root, ()) is root, node_at(root, ("beans", "model"))
+    (True, None)
+    """
+    found: Node | None = node
+    for key in path:
+        found = found.get(key) if isinstance(found, MappingNode) else None
+    return found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from agentforge.config import codes
 from agentforge.config.definition import ROOT_KEYS
 from agentforge.config.diagnostic import did_you_mean, nearest
 from agentforge.config.faults import ConfigurationFaults, Reporter
 from agentforge.config.merge import put
-from agentforge.config.nodes import MappingNode, Mark, Node, ScalarNode
+from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, SequenceNode
 from agentforge.config.source import MAX_DEPTH, read_node
 
 __all__ = ("FILE_ONLY_KEYS", "PREFIX", "SETTINGS_NAMES", "apply_environment", "apply_sets")
@@ -109,10 +110,6 @@ def _read_value(text: str, mark: Mark, layer: str, name: str, path: str, reporte
 
 def _placed(node: Node, mark: Mark) -> Node:
     # Lines and columns inside a variable help nobody: the variable is the place.
-    from dataclasses import replace
-
-    from agentforge.config.nodes import Entry, SequenceNode
-
     if isinstance(node, MappingNode):
         entries = {key: Entry(mark, _placed(entry.node, mark)) for key, entry in node.entries.items()}
         return MappingNode(entries, mark, node.layer)

@@ -9,7 +9,17 @@ from typing import Any
 from agentforge.config import codes
 from agentforge.config.composer import MAX_ALIAS_NODES, MAX_DEPTH, Composer
 from agentforge.config.faults import ConfigurationFaults, Reporter
-from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ObjectNode, ScalarNode, SecretNode, SequenceNode
+from agentforge.config.nodes import (
+    LINE_BREAK,
+    Entry,
+    MappingNode,
+    Mark,
+    Node,
+    ObjectNode,
+    ScalarNode,
+    SecretNode,
+    SequenceNode,
+)
 from agentforge.config.scalars import plain_value, to_value
 
 __all__ = (
@@ -35,7 +45,6 @@ __all__ = (
 MAX_BYTES = 1024 * 1024
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 def decode(data: bytes, file: str) -> str:
@@ -84,7 +93,8 @@ def read_yaml(text: str, file: str, *, layer: str) -> MappingNode | None:
     reporter = Reporter({file: text})
     reporter.report(
         codes.BAD_VALUE,
-        "the root of a configuration is a mapping of keys, not " + ("a list" if _is_list(node) else "a single value"),
+        "the root of a configuration is a mapping of keys, not "
+        + ("a list" if isinstance(node, SequenceNode) else "a single value"),
         node.mark,
         next_step="Begin with 'agentforge: 1' and 'beans:'.",
     )
@@ -148,12 +158,8 @@ def _python_fault(code: str, message: str, mark: Mark, path: str) -> Configurati
     return ConfigurationFaults(reporter.diagnostics)
 
 
-def _is_list(node: Node) -> bool:
-    return isinstance(node, SequenceNode)
-
-
 def _mark_at(text: str, position: int, file: str) -> Mark:
-    breaks = [found.end() for found in _BREAK.finditer(text, 0, position)]
+    breaks = [found.end() for found in LINE_BREAK.finditer(text, 0, position)]
     return Mark(file, len(breaks) + 1, position - (breaks[-1] if breaks else 0) + 1)
 
 

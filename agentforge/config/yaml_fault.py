@@ -7,21 +7,20 @@ from typing import Any
 
 from agentforge.config import codes
 from agentforge.config.faults import Reporter
-from agentforge.config.nodes import Mark
+from agentforge.config.nodes import LINE_BREAK, Mark
 
 __all__ = ("MAX_DEPTH", "report_yaml_error")
 
 #: How deep mappings and lists may nest, aliases expanded.
 MAX_DEPTH = 64
 
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _PLACEHOLDER = re.compile(r"\$\{[^}]*(?:\$\{[^}]*\}[^}]*)?\}?")
 _QUOTED = re.compile(r""" "(?:[^"\\]|\\.)*" | '[^']*' """, re.VERBOSE)
 
 
 def report_yaml_error(error: Any, text: str, file: str, reporter: Reporter) -> None:
     """Report an error of PyYAML; a placeholder without quotes, the commonest cause, is pointed at itself."""
-    lines = _BREAK.split(text)
+    lines = LINE_BREAK.split(text)
     places = [found for found in (getattr(error, "problem_mark", None), getattr(error, "context_mark", None)) if found]
     for place in places:
         if place.line < len(lines) and (found := _unquoted_placeholder(lines[place.line])):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from agentforge.config import Layers, MappingNode, Reporter, did_you_mean, load_layers, load_mapping
 from agentforge.container.faults import BeanNotFoundError, ContextStateError
-from agentforge.container.lifecycle import LifeCycle
+from agentforge.container.lifecycle import LifeCycle, told
 from agentforge.container.lookup import find_bean
 from agentforge.container.making import make_bean
 from agentforge.container.plan import Plan, PlannedBean
@@ -298,7 +298,7 @@ class AgentForge:
             if error is None:
                 raise
             for failure in failures.exceptions:  # logged as well; what ended the block is the news
-                error.add_note(f"{type(failure).__name__}: {'; '.join([str(failure), *failure.__notes__])}")
+                error.add_note(told(failure, self._compiled().secrets))
 
     def __enter__(self) -> Self:
         from agentforge.tool.execution.background import BackgroundLoop

@@ -34,6 +34,7 @@ from agentforge.config import (
 )
 from agentforge.config.bean_options import read_options
 from agentforge.config.codes import BAD_VALUE, NOT_FROM_HERE
+from agentforge.config.nodes import node_at
 from agentforge.config.overrides import FILE_ONLY_KEYS
 from agentforge.container import codes
 from agentforge.container.autowiring import Autowiring
@@ -219,9 +220,7 @@ class _Compiler:
 
     def _listed(self, node: Node, field_path: str, bean_path: str) -> Node:
         """The settings, with a list where a single bean stands in the place of one, which is reported."""
-        found: Node | None = node
-        for key in field_path.split("."):
-            found = found.get(key) if isinstance(found, MappingNode) else None
+        found = node_at(node, field_path.split("."))
         if found is None or isinstance(found, SequenceNode):
             return node
         name = field_path.rpartition(".")[2]

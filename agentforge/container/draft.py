@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentforge.config import BeanDefinition, BeanOptions, Entry, MappingNode, Mark, Node, ObjectNode, SequenceNode
+from agentforge.config.nodes import node_at
 from agentforge.container.plan import Pending
 
 if TYPE_CHECKING:
@@ -62,9 +63,7 @@ class Draft:
 
 def references_in(node: MappingNode, path: str, reference: RefField) -> Iterator[tuple[str, Node]]:
     """The nodes at a reference field, each with its path; those of a list one by one."""
-    found: Node | None = node
-    for key in path.split("."):
-        found = found.get(key) if isinstance(found, MappingNode) else None
+    found = node_at(node, path.split("."))
     if found is None:
         return
     if not reference.many:

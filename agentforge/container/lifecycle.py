@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from agentforge.container.faults import BeanCreationError, ContextStateError
 from agentforge.container.making import located
 from agentforge.container.plan import Plan, PlannedBean
-from agentforge.tool import declaration_of
+from agentforge.masking import Secrets
+from agentforge.plugin.life import method_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ("LifeCycle",)
+__all__ = ("LifeCycle", "told")
 
 _log = logging.getLogger("agentforge.container")
 
@@ -105,7 +106,7 @@ class LifeCycle:
                 ended = ended or error
         self._unstarted.clear()
         for failure in failures:
-            _log.warning("%s: %s", type(failure).__name__, "; ".join([str(failure), *failure.__notes__]))
+            _log.warning("%s", told(failure, self._plan.secrets))
         if ended is not None:
             raise ended
         return failures
@@ -138,7 +139,7 @@ class LifeCycle:
         place = f"the bean '{each.bean.id}' ({each.bean.mark})"
         limit = asyncio.timeout(self._stop_timeout)
         try:
-            end = _named(each.bean, each.object, each.bean.options.destroy) or _closer(each.object)
+            end = _named(each.bean, each.object, each.bean.options.destroy) or method_of(each.object, "aclose", "close")
             waiting = end() if end is not None else None
             if inspect.isawaitable(waiting):
                 async with limit:
@@ -155,7 +156,7 @@ def _nothing() -> None:
 
 def _begin(each: _Made) -> Callable[[], Any] | None:
     _named(each.bean, each.object, each.bean.options.destroy)  # a wrong name is found now and not at the end
-    return _named(each.bean, each.object, each.bean.options.init) or _method(each.object, "start")
+    return _named(each.bean, each.object, each.bean.options.init) or method_of(each.object, "start")
 
 
 def _named(bean: PlannedBean, made: object, name: str | None) -> Callable[[], Any] | None:
@@ -174,18 +175,6 @@ def _named(bean: PlannedBean, made: object, name: str | None) -> Callable[[], An
     return found
 
 
-def _closer(made: object) -> Callable[[], Any] | None:
-    return _method(made, "aclose") or _method(made, "close")
-
-
-def _method(made: object, name: str) -> Callable[[], Any] | None:
-    """A method that can be called without arguments; a tool of that name is a model's, and a function has none."""
-    found = getattr(made, name, None)
-    if not callable(found) or isinstance(made, type) or inspect.isfunction(made) or declaration_of(found) is not None:
-        return None
-    try:
-        inspect.signature(found).bind()
-    except (TypeError, ValueError):
-        return None
-    method: Callable[[], Any] = found
-    return method
+def told(failure: Exception, secrets: Secrets) -> str:
+    """What failed in closing, in words for a log or a note."""
+    return secrets.mask(f"{type(failure).__name__}: {'; '.join([str(failure), *failure.__notes__])}")

@@ -49,8 +49,6 @@ class TemplateSettings(BeanSettings):
             Template(self.text)
         except ConfigurationError as error:
             raise ValueError(error.message) from None
-        except AttributeError as error:
-            raise ValueError(f"the template cannot be filled: {error}") from None
 
 
 @hookimpl

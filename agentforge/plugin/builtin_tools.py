@@ -10,6 +10,7 @@ from typing import Any, cast
 from agentforge.errors import ConfigurationError
 from agentforge.plugin.bean_settings import BeanSettings, Field
 from agentforge.plugin.bean_type import BeanContext
+from agentforge.plugin.life import method_of
 from agentforge.tool import BoundTool, StaticTools, ToolSource, declaration_of, only, prefix, without
 from agentforge.tool.execution import Run
 from agentforge.tool.execution.default_executor import bound_tools_from
@@ -67,13 +68,10 @@ class PythonTools:
         await self._call("aclose", "close")
 
     async def _call(self, *names: str) -> None:
-        for name in names:
-            method = getattr(self.target, name, None)
-            if inspect.ismethod(method) and declaration_of(method) is None:  # a tool of that name is the model's
-                made = method()
-                if inspect.isawaitable(made):
-                    await made
-                return
+        method = method_of(self.target, *names)
+        made = method() if method is not None else None
+        if inspect.isawaitable(made):
+            await made
 
     def __repr__(self) -> str:
         return f"PythonTools({getattr(self.target, '__name__', type(self.target).__name__)})"

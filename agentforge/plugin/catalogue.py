@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from agentforge.config import nearest
 from agentforge.plugin.manager import Plugins
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Catalogue:
 
     def _unknown_builtin(self, type_name: str, builtin: Iterable[str]) -> NotFound:
         names = sorted(builtin)
-        near = _nearest(type_name, names)
+        near = nearest(type_name, names)
         if near is None and type_name in self.plugins.names:
             self.plugins.load(type_name)
             types = sorted(self.plugins.types_of(type_name))
@@ -84,7 +84,7 @@ class Catalogue:
         if state is None:
             return self._missing(type_name, prefix)
         if state.state == "active":
-            near = _nearest(type_name, state.types)
+            near = nearest(type_name, state.types)
             step = f"Did you mean {near!r}?" if near else f"Its types are {', '.join(state.types) or 'none'}."
             return NotFound("unknown", f"the plugin {prefix!r} has no bean type {type_name!r}", near, step)
         if state.state == "blocked":
@@ -99,15 +99,10 @@ class Catalogue:
         )
 
     def _missing(self, type_name: str, prefix: str) -> NotFound:
-        near_prefix = _nearest(prefix, self.plugins.names)
+        near_prefix = nearest(prefix, self.plugins.names)
         detail = f"the bean type {type_name!r} needs a plugin {prefix!r}, and none of that name is installed"
         if near_prefix is not None:
             near = near_prefix + type_name[len(prefix) :]
             return NotFound("plugin missing", detail, near, f"Did you mean {near!r}?")
         hint = self.providers_hint(type_name)
         return NotFound("plugin missing", detail, None, f"Install {hint}." if hint else "Correct the type's name.")
-
-
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(name, list(known), 1)
-    return near[0] if near else None

@@ -74,12 +74,12 @@ def _check_hook(manager: Any, caller: Any, implementation: Any) -> None:
     if not caller.has_spec():
         if implementation.optionalhook:
             return
-        import difflib
+        from agentforge.config import nearest
 
         known = [name for name in vars(manager.hook) if getattr(manager.hook, name).has_spec()]
-        near = difflib.get_close_matches(caller.name, known, 1)
+        near = nearest(caller.name, known)
         raise PluginError(
-            f"there is no hook {caller.name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
+            f"there is no hook {caller.name!r}" + (f"; did you mean {near!r}?" if near else ""),
             next_step="Correct the function's name, or mark it with hookimpl(optionalhook=True).",
         )
     if implementation.wrapper or implementation.hookwrapper:

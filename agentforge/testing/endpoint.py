@@ -6,9 +6,7 @@ and its retries are all part of the test, and so are connections that break.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +20,7 @@ from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.testing.chat_completions import call_ids_of, characters_in, reply_object, stream_events
 from agentforge.testing.endpoint_turn import EndpointReply, EndpointTurn, error_object, read_endpoint_turn
 from agentforge.testing.loopback import Connection, HttpCall, LoopbackServer
+from agentforge.tool.execution.background import BackgroundLoop
 
 __all__ = ("EndpointRequest", "ScriptedEndpoint")
 
@@ -58,7 +57,7 @@ class ScriptedEndpoint:
         self._model = model
         self._repeat = repeat
         self._server: LoopbackServer | None = None
-        self._thread: _ServerThread | None = None
+        self._background = BackgroundLoop()
         self.requests: list[EndpointRequest] = []
 
     @classmethod
@@ -92,13 +91,17 @@ class ScriptedEndpoint:
         await self._server.__aexit__()
 
     def __enter__(self) -> ScriptedEndpoint:
-        self._thread = _ServerThread(self)
-        self._thread.start()
-        return self
+        try:
+            return self._background.run(self.__aenter__())
+        except BaseException:
+            self._background.close()
+            raise
 
     def __exit__(self, *_: object) -> None:
-        assert self._thread is not None
-        self._thread.stop()
+        try:
+            self._background.run(self.__aexit__())
+        finally:
+            self._background.close()
 
     # -- answering -------------------------------------------------------------------------------------------
 
@@ -214,45 +217,3 @@ async def _send_json(
 async def _refuse(connection: Connection, status: int, message: str) -> None:
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": "scripted_endpoint"}
     await _send_json(connection, status, {"error": error})
-
-
-class _ServerThread:
-    """Runs an endpoint on a thread and an event loop of its own."""
-
-    def __init__(self, endpoint: ScriptedEndpoint) -> None:
-        self._endpoint = endpoint
-        self._thread = threading.Thread(target=self._run, name="scripted-endpoint", daemon=True)
-        self._started = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._finish: asyncio.Event | None = None
-        self._failure: BaseException | None = None
-
-    def start(self) -> None:
-        """Return once the endpoint listens; raises what kept it from doing so."""
-        self._thread.start()
-        self._started.wait()
-        if self._failure is not None:
-            raise self._failure
-
-    def stop(self) -> None:
-        """Close the endpoint and end the thread."""
-        if self._loop is not None and self._finish is not None:
-            self._loop.call_soon_threadsafe(self._finish.set)
-        self._thread.join(timeout=10)
-        if self._failure is not None:
-            raise self._failure
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._main())
-        except BaseException as error:
-            self._failure = error
-        finally:
-            self._started.set()
-
-    async def _main(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._finish = asyncio.Event()
-        async with self._endpoint:
-            self._started.set()
-            await self._finish.wait()

@@ -11,16 +11,12 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 __all__ = ("Connection", "HttpCall", "LoopbackServer")
 
 _HEAD_LIMIT = 64 * 1024
 _BODY_LIMIT = 32 * 1024 * 1024
-_REASONS = {
-    200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-    413: "Content Too Large", 429: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable",
-    504: "Gateway Timeout",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +91,17 @@ class Connection:
             await asyncio.gather(left, closed, return_exceptions=True)
 
     def _head(self, status: int, headers: Mapping[str, str]) -> None:
-        lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}"]
+        lines = [f"HTTP/1.1 {status} {_reason(status)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         lines.append(f"connection: {'keep-alive' if self.keep_alive else 'close'}")
         self._writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
+
+
+def _reason(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:  # an overload is often a status of a provider's own
+        return "Status"
 
 
 class LoopbackServer:

@@ -9,7 +9,17 @@ from typing import Any, Final, Literal, TypeVar, overload
 
 from agentforge.errors import ToolDeclarationError
 
-__all__ = ("MISSING", "MemoryId", "P", "ReturnBehavior", "ToolDeclaration", "check_timeout", "declaration_of", "tool")
+__all__ = (
+    "MISSING",
+    "MemoryId",
+    "P",
+    "ReturnBehavior",
+    "ToolDeclaration",
+    "check_timeout",
+    "declaration_of",
+    "is_seconds",
+    "tool",
+)
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _ATTRIBUTE = "__agentforge_tool__"
@@ -160,11 +170,16 @@ def _check(description: Any, name: Any, return_behavior: Any, effect: Any, timeo
 
 def check_timeout(timeout: Any, what: str) -> None:
     """Raise `ToolDeclarationError` unless ``timeout`` is ``None`` or a number of seconds above 0."""
-    if timeout is None or (isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0):
+    if timeout is None or is_seconds(timeout):
         return
     raise ToolDeclarationError(
         f"{what}: timeout must be seconds above 0, not {timeout!r}", next_step="Leave it out for the service's own."
     )
+
+
+def is_seconds(value: object) -> bool:
+    """Whether ``value`` is a time limit: a number above 0, neither a truth value nor NaN."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
 
 def _mark(function: Any, declaration: ToolDeclaration) -> Any:

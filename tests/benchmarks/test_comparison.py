@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import table
-from benchmarks.__main__ import CONTENDERS
+from benchmarks.__main__ import CONTENDERS, main
 from benchmarks.measure import SCENARIOS, Row, Scenario, WrongAnswerError, compare, converse
 from benchmarks.script import Script
 from benchmarks.start import Start
@@ -99,3 +99,17 @@ def test_the_start_is_shown_beside_the_first_contenders() -> None:
         ["1.00", "40", "170", "180"],
         ["1.25", "45", "60", "220"],
     ]
+
+
+def test_the_program_measures_what_was_asked_for_and_prints_ratios(capsys: pytest.CaptureFixture[str]) -> None:
+    """`make bench` in small: one scenario and the start, each contender in processes of its own."""
+    assert main(["--only", "one", "--only", "start", "--repetitions", "1", "--spend", "0.001"]) == 0
+
+    shown, progress = capsys.readouterr()
+    head, _, one, _, start, _, *processes = shown.rstrip().splitlines()
+    assert head.split()[-4:] == ["hand", "(ms)", "httpx", "aiohttp"] and one.startswith("one round ")
+    assert all(float(figure) > 0 for figure in one.split()[2:])
+    assert start.startswith("start to first answer ")
+    assert [line.rsplit(maxsplit=4)[0] for line in processes] == list(CONTENDERS)
+    assert all(float(figure) > 0 for line in processes for figure in line.split()[-4:])
+    assert progress.startswith("Measuring one, start")

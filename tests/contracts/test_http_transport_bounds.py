@@ -86,6 +86,14 @@ async def test_a_body_out_of_bounds_is_refused(kind: str, answer: Answer, messag
 
 
 @every
+@pytest.mark.parametrize("answer", [plain(b"x" * 50_000), gzipped(b"x" * 50_000)], ids=["plain", "gzip"])
+async def test_a_body_as_large_as_the_bound_passes(kind: str, answer: Answer) -> None:
+    """Not one byte less is allowed than was said."""
+    async with serve(answer) as server, opened(kind, max_body_bytes=50_000) as transport:
+        assert len((await transport.send(post(server))).content) == 50_000
+
+
+@every
 async def test_a_compressed_stream_is_bounded_too(kind: str) -> None:
     """A bomb does not pass as a stream."""
     async with serve(gzipped(b"\0" * 20_000_000)) as server, opened(kind, max_body_bytes=100_000) as transport:

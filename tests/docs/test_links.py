@@ -14,16 +14,23 @@ LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 
 
 def broken(text: str, folder: Path) -> list[str]:
-    """The targets of relative links that do not exist, and the headings that the page itself lacks."""
-    headings = {_anchor(line) for line in text.splitlines() if line.startswith("#")}
+    """The targets of relative links that do not exist: files, and headings of this page or another."""
     found = []
     for target in (match["target"] for match in LINK.finditer(CODE.sub("", text))):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, heading = target.partition("#")
-        missing = not (folder / path).exists() if path else heading not in headings
-        found += [target] if missing else []
+        page = folder / path if path else None
+        if page is not None and not page.exists():
+            found.append(target)
+            continue
+        if heading and heading not in _anchors(text if page is None else page.read_text("utf-8")):
+            found.append(target)
     return found
+
+
+def _anchors(text: str) -> set[str]:
+    return {_anchor(line) for line in text.splitlines() if line.startswith("#")}
 
 
 def _anchor(heading: str) -> str:
@@ -48,7 +55,7 @@ def test_every_page_is_on_the_index() -> None:
 
 def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     """A missing file and a missing heading are, a good one and code are not."""
-    (tmp_path / "there.md").touch()
+    (tmp_path / "there.md").write_text("# D\n", "utf-8")
     text = "# A `b` c\n[1](there.md) [2](gone.md) [3](#a-b-c) [4](#nothing) `[5](code.md)` [6](https://example.org)"
 
-    assert broken(text, tmp_path) == ["gone.md", "#nothing"]
+    assert broken(f"{text} [7](there.md#d) [8](there.md#e)", tmp_path) == ["gone.md", "#nothing", "there.md#e"]

@@ -127,3 +127,37 @@ def test_make_demo_asks_in_english_and_chinese() -> None:
 
     assert "chat --config config/agentforge.yaml" in recipe
     assert ENGLISH in recipe and CHINESE in recipe
+
+
+@pytest.mark.parametrize(
+    ("words", "engine", "said"),
+    [
+        ([], "false", "The local model's engine is not installed here: this is the scripted model.\n"),
+        (["MODEL=scripted"], "true", ""),
+    ],
+    ids=["no engine", "at will"],
+)
+def test_make_demo_uses_the_scripted_model_never_in_silence(
+    tmp_path: Path, words: list[str], engine: str, said: str
+) -> None:
+    """Where the engine cannot be imported it says so first; which model answered stands below each answer."""
+    for name, command in (("python", engine), ("agentforge", f'exec "{sys.executable}" -m agentforge "$@"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{command}\n", "utf-8")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "installed").touch()
+    done = subprocess.run(
+        ["make", "-s", "-C", str(ROOT), "demo", f"BIN={tmp_path}", f"INSTALLED={tmp_path / 'installed'}", *words],
+        env={
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("AGENTFORGE_", "MAKE", "MFLAGS", "MODEL"))
+        },
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(f"{said}-> get_weather")
+    assert done.stdout.count("Hangzhou (杭州): 22 °C, sunny.\n") == done.stderr.count(", model scripted\n") == 2

@@ -37,12 +37,11 @@ class CallPiece:
 
 @dataclass(slots=True)
 class SpokenCall:
-    """A call as read so far; ``whole`` once its object was closed."""
+    """A call as read so far."""
 
     name: str | None = None
     arguments: list[str] = field(default_factory=list)
     has_arguments: bool = False
-    whole: bool = False
 
 
 class _NotTheFormError(Exception):
@@ -153,7 +152,7 @@ class ReplyReader:
         seen: set[str] = set()
         yield from self._members(lambda key: self._root_member(key, seen))
         if self._root_call is not None:
-            self._close(self._root_call)
+            self._check_name(self._root_call)
         self.is_whole = True
         ticks = 0
         while True:
@@ -198,7 +197,7 @@ class ReplyReader:
             index = len(self.calls)
             self.calls.append(SpokenCall())
             yield from self._members(lambda key, index=index: self._call_member(key, index))  # type: ignore[misc]
-            self._close(self.calls[index])
+            self._check_name(self.calls[index])
             char = yield from self._visible()
             if char == ",":
                 char = yield from self._visible()
@@ -207,10 +206,9 @@ class ReplyReader:
             elif char != "]":
                 raise _NotTheFormError
 
-    def _close(self, call: SpokenCall) -> None:
+    def _check_name(self, call: SpokenCall) -> None:
         if not call.name:
             raise _NotTheFormError
-        call.whole = True
 
     def _call_member(self, key: str, index: int) -> _Step:
         call = self.calls[index]

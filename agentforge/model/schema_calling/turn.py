@@ -185,7 +185,7 @@ class SchemaTurn:
         return f"call_{self.first_call_number + index}"
 
     def _calls(self, reader: ReplyReader, message: AiMessage) -> tuple[ToolExecutionRequest, ...]:
-        if not reader.is_whole or not all(call.whole for call in reader.calls):
+        if not reader.is_whole:
             return ()
         state = next((part.provider_state for part in message.contents if isinstance(part, TextContent)), None)
         return tuple(

@@ -166,8 +166,10 @@ class ToolBatch:
             if item.cut_short:
                 continue
             if call.expires is None:
-                # Its time has not begun (it waits for its turn), or it is at its end.
-                self._look_in(loop, self._settings.time_limit.of(call) or grace)
+                # Its time has not begun (it waits for its turn), or it is at its end, or it has no limit.
+                limit = self._settings.time_limit.of(call)
+                if limit is not None:
+                    self._look_in(loop, limit)
             elif now < call.expires:
                 self._look_in(loop, call.expires - now)
             elif not call.expired:

@@ -11,6 +11,7 @@ from typing import Any
 from agentforge.errors import ToolDeclarationError, ToolExecutionError
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.tool.declare import declaration_of
+from agentforge.tool.execution.calling import awaited_result, function_behind
 from agentforge.tool.execution.conversion import MAX_ITEMS, to_result
 from agentforge.tool.execution.failure import execution_cause, execution_error
 from agentforge.tool.execution.own_executor import bound_tool_from
@@ -57,7 +58,7 @@ class DefaultToolExecutor:
         self._positional = self.signature.positional
         kind = _call_kind(self._function)
         #: Whether the function blocks its thread while it runs.
-        self.blocking = kind in ("sync", "generator")
+        self.blocking = kind == "sync"
         #: ``(request, bound, run)``: a plain function for a sync tool, a coroutine function for an async one.
         self.invoke: Callable[
             [ToolExecutionRequest, dict[str, Any], Run], ToolExecutionResult | Awaitable[ToolExecutionResult]
@@ -109,9 +110,9 @@ class DefaultToolExecutor:
         try:
             value = self._call(bound, run)
             if inspect.isawaitable(value):
-                return self._finish(value)
+                return awaited_result(value, self.signature.tool)
             if inspect.isasyncgen(value):
-                return self._finish(_collect(value))
+                return awaited_result(_collect(value), self.signature.tool)
             return to_result(value, tool=self.signature.tool)
         except KeyboardInterrupt:
             raise
@@ -130,13 +131,7 @@ class DefaultToolExecutor:
     async def _invoke_stream(
         self, request: ToolExecutionRequest, bound: dict[str, Any], run: Run
     ) -> ToolExecutionResult:
-        return await self._finish(_collect(self._call(bound, run)))
-
-    async def _finish(self, value: Awaitable[Any]) -> ToolExecutionResult:
-        try:
-            return to_result(await value, tool=self.signature.tool)
-        except (Exception, SystemExit) as error:
-            raise execution_error(error, self.signature.tool) from execution_cause(error)
+        return await awaited_result(_collect(self._call(bound, run)), self.signature.tool)
 
     def __repr__(self) -> str:
         return f"DefaultToolExecutor({self.signature.tool!r})"
@@ -176,11 +171,7 @@ def _method(target: Any, name: str) -> Any:
 
 
 def _call_kind(function: Any) -> str:
-    plain = function
-    while isinstance(plain, partial):
-        plain = plain.func
-    if not inspect.isroutine(plain):
-        plain = type(plain).__call__
+    plain = function_behind(function)
     if inspect.iscoroutinefunction(plain):
         return "async"
     if inspect.isasyncgenfunction(plain):

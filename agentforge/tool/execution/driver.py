@@ -38,7 +38,7 @@ from agentforge.tool.execution.state import PendingCall
 from agentforge.tool.execution.toolset import ToolSet
 from agentforge.tool.source import BoundTool, ToolSource
 
-__all__ = ("Ask", "AskModel", "ToolDriver")
+__all__ = ("AskModel", "ToolDriver")
 
 AskModel = Callable[[ChatRequest], Awaitable[ChatResponse]]
 _FEW_TOOLSETS = 8

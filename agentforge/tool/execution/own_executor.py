@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 from agentforge.errors import ToolDeclarationError
@@ -13,6 +12,7 @@ from agentforge.model.exact_number import RoundedFloat
 from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.tool.declare import ReturnBehavior
+from agentforge.tool.execution.calling import awaited_result, function_behind
 from agentforge.tool.execution.conversion import to_result
 from agentforge.tool.execution.failure import execution_cause, execution_error
 from agentforge.tool.execution.result import ToolExecutionResult
@@ -80,7 +80,9 @@ class _Runner:
     ) -> ToolExecutionResult | Awaitable[ToolExecutionResult]:
         try:
             value = self._call(_checked_request(request, bound), run)
-            return self._finish(value) if inspect.isawaitable(value) else to_result(value, tool=self._tool)
+            if inspect.isawaitable(value):
+                return awaited_result(value, self._tool)
+            return to_result(value, tool=self._tool)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -91,13 +93,7 @@ class _Runner:
             value = self._call(_checked_request(request, bound), run)
         except (Exception, SystemExit) as error:
             raise execution_error(error, self._tool) from execution_cause(error)
-        return await self._finish(value)
-
-    async def _finish(self, value: Awaitable[Any]) -> ToolExecutionResult:
-        try:
-            return to_result(await value, tool=self._tool)
-        except (Exception, SystemExit) as error:
-            raise execution_error(error, self._tool) from execution_cause(error)
+        return await awaited_result(value, self._tool)
 
 
 def _checked_request(request: ToolExecutionRequest, bound: CheckedArguments) -> ToolExecutionRequest:
@@ -134,12 +130,7 @@ def _adapted(executor: Any, tool: str) -> tuple[Callable[[ToolExecutionRequest, 
             if callable(method) and not isinstance(executor, type):
                 return _method_call(method, tool), inspect.iscoroutinefunction(method)
         raise _refused(tool, f"{type(executor).__name__} cannot be called and has no method execute")
-    plain = executor
-    while isinstance(plain, partial):
-        plain = plain.func
-    if not inspect.isroutine(plain):
-        plain = type(plain).__call__
-    is_async = inspect.iscoroutinefunction(plain)
+    is_async = inspect.iscoroutinefunction(function_behind(executor))
     if _required_positional(executor, tool) < 2:
         return lambda request, run: executor(request), is_async
     return lambda request, run: executor(request, run.context), is_async

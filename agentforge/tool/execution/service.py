@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 from weakref import WeakValueDictionary
@@ -19,7 +19,7 @@ from agentforge.model.messages import ChatMessage, UserMessage
 from agentforge.model.request import ChatRequest, ChatRequestParameters
 from agentforge.model.response import ChatResponse
 from agentforge.model.specification import ToolSpecification
-from agentforge.tool.declare import ReturnBehavior
+from agentforge.tool.declare import ReturnBehavior, is_seconds
 from agentforge.tool.error.handler import ToolErrorHandler, UnknownToolStrategy
 from agentforge.tool.error.strategies import strategy
 from agentforge.tool.execution.background import BackgroundLoop
@@ -31,7 +31,7 @@ from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
 from agentforge.tool.execution.loop import ToolLoop
 from agentforge.tool.execution.run import Run
 from agentforge.tool.execution.scope import RunScope
-from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings, check_count, is_seconds
+from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings, check_count
 from agentforge.tool.execution.state import ToolLoopState
 from agentforge.tool.execution.stream import RunStream
 from agentforge.tool.execution.threads import ThreadCounts, ToolThreads
@@ -276,13 +276,14 @@ class ToolService:
 
     def close(self) -> None:
         """End the synchronous twins' loop (with the models' connections on it) and the idle worker threads."""
-        if self._background.started:
-            for model in (*self._models.values(), *self._held_models.values()):
-                self._background.run(model.aclose())
+        with ExitStack() as closing:  # a model that fails to close keeps nothing else open
+            closing.callback(self.settings.threads.close)
+            closing.callback(self._background.close)
+            if self._background.started:
+                for model in (*self._models.values(), *self._held_models.values()):
+                    closing.callback(self._close_model, model)
             self._models.clear()
             self._held_models.clear()
-        self._background.close()
-        self.settings.threads.close()
 
     def __enter__(self) -> Self:
         return self
@@ -328,6 +329,9 @@ class ToolService:
         if not isinstance(found, Secrets) or not found:
             return self.secrets | run.secrets if run.secrets else self.secrets
         return self.secrets | found | run.secrets
+
+    def _close_model(self, model: ChatModel) -> None:
+        self._background.run(model.aclose())
 
     def _sync(self, model: ChatModel, work: Coroutine[Any, Any, _T]) -> _T:
         try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from agentforge.errors import ConfigurationError
 from agentforge.model.arguments import ArgumentLimits
+from agentforge.tool.declare import is_seconds
 from agentforge.tool.error.handler import ToolErrorHandler
 from agentforge.tool.error.strategies import Rethrow, ReturnToModel
 from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
@@ -14,7 +15,7 @@ from agentforge.tool.execution.interceptors import SizeCap, TimeLimit
 from agentforge.tool.execution.serial import SerialKeys
 from agentforge.tool.execution.threads import ToolThreads
 
-__all__ = ("ErrorHandlers", "ToolSettings", "check_count", "is_seconds")
+__all__ = ("ErrorHandlers", "ToolSettings", "check_count")
 
 
 @dataclass(slots=True)
@@ -69,8 +70,3 @@ def check_count(name: str, value: object, least: int) -> None:
     """Raise `ConfigurationError` unless ``value`` is a whole number of at least ``least``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ConfigurationError(f"{name} must be a whole number of at least {least}, not {value!r}")
-
-
-def is_seconds(value: object) -> bool:
-    """Whether ``value`` is a time limit: a number above 0, neither a truth value nor NaN."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0

@@ -98,6 +98,7 @@ class RunStream:
         self._work = work
         self._channel = _Channel(run)
         self._task: asyncio.Task[ToolChatResult] | None = None
+        self._closing = False
 
     @property
     def result(self) -> ToolChatResult:
@@ -120,6 +121,7 @@ class RunStream:
         return self
 
     async def __anext__(self) -> RunEvent:
+        self._start()
         event = await self._channel.get()
         if event is not None:
             return event  # type: ignore[return-value]
@@ -131,16 +133,14 @@ class RunStream:
                 raise asyncio.CancelledError
         raise StopAsyncIteration
 
-    _closing = False
-
     async def aclose(self) -> None:
         """End the run if it is still going, and wait for its tasks; the caller's own cancellation passes on then."""
         task = self._task
         self._closing = True
+        self._channel.close()
         if task is None or task.done():
             return
         task.cancel()
-        self._channel.close()
         cancelled: asyncio.CancelledError | None = None
         while not task.done():
             try:
@@ -153,7 +153,7 @@ class RunStream:
             raise cancelled
 
     def _start(self) -> None:
-        if self._task is None:
+        if self._task is None and not self._closing:
             self._task = asyncio.get_running_loop().create_task(_produce(self._work, self._channel))
             self._task.add_done_callback(self._channel.end)
 

@@ -181,7 +181,8 @@ class ToolThreads:
                     self._live -= 1
                     return
                 self._queued -= 1
-                if job.given_up:
+                # Cancelled calls of one batch are given up one by one: the place of the first is not for the second.
+                if job.given_up or job.future.cancelled():
                     continue
                 job.started = True
                 if job.begin is not None:

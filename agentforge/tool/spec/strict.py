@@ -93,6 +93,7 @@ class _Conversion:
                 made[key] = {name: self.convert(inner, (*path, key, name)) for name, inner in made[key].items()}
         if "$ref" in made:
             return self._reference(made, path)
+        nullable = made.pop("nullable", False) is True
         self._alternatives(made, path, level)
         self._tell(made, path)
         kinds = _kinds(made)
@@ -103,7 +104,7 @@ class _Conversion:
         self._count(made)
         if not kinds and not any(key in made for key in ("anyOf", "enum", "const", "properties")):
             self.problem(path, "any value is allowed, strict schemas need a type")
-        return _nullable(made) if made.pop("__nullable__", False) else made
+        return _nullable(made) if nullable else made
 
     def _reference(self, made: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
         definitions: dict[str, Any] = {key: made.pop(key) for key in ("$defs", "definitions") if key in made}
@@ -155,8 +156,6 @@ class _Conversion:
             if key in made:
                 del made[key]
                 self.notice(path, f"{key} was left out")
-        if made.pop("nullable", False) is True:
-            made["__nullable__"] = True
         if told:
             text = made.get("description")
             made["description"] = f"{text} ({'; '.join(told)})" if isinstance(text, str) else "; ".join(told)

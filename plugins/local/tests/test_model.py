@@ -228,7 +228,8 @@ async def test_a_tool_is_called_with_the_right_city_and_the_answer_says_what_it_
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"context_size": 1},
+        {"context_size": 0},
+        {"context_size": 63},
         {"context_size": 2**31},
         {"threads": 100_000},
         {"threads": 0},

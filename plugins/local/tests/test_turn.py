@@ -71,6 +71,11 @@ def test_a_named_tool_is_called_whatever_the_words() -> None:
     assert "order_status" in turn.prefix and turn.grammar is not None and '"{" "}}"' in turn.grammar
 
 
+def test_two_tools_that_fit_equally_well_are_no_choice() -> None:
+    turn = prepared("Order some weather!", tools=(ORDER, WEATHER))
+    assert turn.grammar is None and codes(turn) == ["tools_withheld"]
+
+
 def test_where_no_tool_fits_the_model_answers_in_words_and_a_notice_says_so() -> None:
     turn = prepared("Hello!", tools=(ORDER, WEATHER))
     assert turn.grammar is None and codes(turn) == ["tools_withheld"]
@@ -86,6 +91,22 @@ def test_after_a_result_the_answer_quotes_it() -> None:
     turn = prepared([*CALLED], tools=(WEATHER,))
     assert turn.grammar is not None and '": temperature 3, sky snow."' in turn.grammar
     assert codes(turn) == ["tools_withheld"] and not turn.reading.is_translated
+
+
+def test_a_call_that_is_forbidden_is_not_made() -> None:
+    turn = prepared("Weather in Oslo?", tools=(WEATHER,), tool_choice="none")
+    assert turn.grammar is None and turn.prefix == "" and codes(turn) == []
+
+
+def test_after_a_result_a_further_call_is_made_only_where_it_is_forced() -> None:
+    turn = prepared([*CALLED], tools=(WEATHER,), tool_choice="required")
+    assert "get_weather" in turn.prefix and turn.reading.forces_a_call
+
+
+@pytest.mark.parametrize("result", ["22 degrees,\n  clear.", "22 degrees, clear。", '["22 degrees", "clear"]'])
+def test_a_result_is_quoted_as_one_line_without_a_full_stop_of_its_own(result: str) -> None:
+    turn = prepared([*CALLED[:2], ToolExecutionResultMessage("c1", "get_weather", result)])
+    assert turn.grammar is not None and '": 22 degrees, clear."' in turn.grammar
 
 
 def test_a_result_too_long_to_quote_is_answered_freely() -> None:
@@ -105,6 +126,7 @@ def test_full_prompts_are_the_tools_over_a_schema_of_the_core() -> None:
     turn = prepared([SystemMessage("Be brief."), UserMessage("Hi")], prompts="full", tools=(WEATHER, ORDER))
     assert turn.messages[0]["content"].startswith("Be brief.") and "- order_status" in turn.messages[0]["content"]
     assert turn.grammar is not None and turn.prefix == "" and turn.notices == ()
+    assert turn.schema is None, "a mistake in a call is the model's to mend, not an error of the request"
 
 
 def test_a_tool_that_is_not_offered_cannot_be_chosen() -> None:
@@ -133,6 +155,7 @@ def arguments(question: str, **properties: object) -> str:
         ({"type": "string", "enum": ["US", "EU"]}, "USD to EU", '("\\"EU\\"")'),
         ({"type": "number"}, "from 1,250.5 to A-1077", '("1250.5")'),
         ({"type": "integer"}, "2.5 or 7", '("7")'),
+        ({"type": "integer"}, "agent 007 or 12", '("12")'),
         ({"type": "integer"}, "none at all", "value_2"),
         ({"type": "integer", "minimum": 3}, "7", "value_2"),
         ({"type": "string"}, "Paris?", '"\\"" TEXT "\\""'),

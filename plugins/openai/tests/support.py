@@ -18,6 +18,8 @@ from agentforge_openai.wire.stream import StreamDecoder
 
 GOOD = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
 
+USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+
 WEATHER = ToolSpecification(
     "get_weather",
     "current weather of a city",

@@ -125,6 +125,8 @@ def test_the_same_message_has_other_bytes_where_the_request_shapes_it() -> None:
     assert "reasoning_content" not in plain[0]
     assert with_tools[0]["reasoning_content"] == ""
     assert "reasoning_content" not in without_thinking[0]
+    offering = encoder(DEEPSEEK, defaults=ChatRequestParameters(tools=(WEATHER,)))
+    assert messages_in(offering.encode(turn, ChatRequestParameters()).body) == with_tools
 
 
 def test_a_full_cache_makes_room_and_long_histories_still_come_out_right() -> None:

@@ -108,12 +108,14 @@ def test_every_setting_reaches_the_model(
 
 
 def test_every_argument_of_the_model_has_a_setting(given: dict[str, Any], bean_type: BeanType) -> None:
-    """But for the client of the caller's own, which no file can hold, and what `retry` says already."""
+    """But for the client of the caller's own, which no file can hold, the variables, which the application reads, and
+    what `retry` says already."""
     import inspect
 
     bean_type.settings(**BASE)
 
-    assert set(inspect.signature(OpenAiChatModel).parameters) - set(given) == {"http_client", "max_retries"}
+    beside = {"http_client", "environment", "max_retries"}
+    assert set(inspect.signature(OpenAiChatModel).parameters) - set(given) == beside
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from agentforge.model import (
 )
 from agentforge_openai.wire.stream import StreamDecoder
 from plugins.openai.tests.support import (
+    USAGE,
     answering,
     call_delta,
     calls_of,
@@ -32,7 +33,6 @@ from plugins.openai.tests.support import (
     streamed,
 )
 
-USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 END = delta("tool_calls")
 
 # Name of the shape, its chunks, the calls it means.
@@ -290,7 +290,7 @@ def test_aliases_are_taken_back_in_events_too() -> None:
     [
         pytest.param([b": PROCESSING\n\n", delta(content="hi"), b": ping\n\n"], "hi", id="comments (ST-04)"),
         pytest.param(
-            [b"retry: 1500\n\n", b"id: 7\n\n", delta(content="x"), b"data:\n\n", b"event: ping\n\n"],
+            [b"retry: 1500\n\n", b"id: 7\n\n", delta(content="x"), b"data:\n\n", b"data:  \n\n", b"event: ping\n\n"],
             "x",
             id="events without data (ST-05)",
         ),
@@ -350,12 +350,15 @@ def test_pieces_of_reasoning_details_become_the_items_of_a_plain_answer() -> Non
     ]
     response = streamed(sse(*chunks))
     assert response == plain(message(content="so", reasoning="The user", reasoning_details=details))
-    assert [event.text for event in events_in(sse(*chunks)) if isinstance(event, ThinkingDelta)] == ["The ", "user"]
+    deltas = [event for event in events_in(sse(*chunks)) if isinstance(event, (ThinkingDelta, TextDelta))]
+    assert deltas == [ThinkingDelta("The "), ThinkingDelta("user"), TextDelta("so")]
 
 
 def test_thinking_in_content_lists_is_thinking() -> None:
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
-    response = streamed(sse(delta(content=[thought]), delta("stop", content="so")))
+    body = sse(delta(content=[thought]), delta(content=["s"]), delta("stop", content="o"))
+    response, events = streamed(body), events_in(body)
+    assert events[:-1] == [ThinkingDelta("hm"), TextDelta("s"), TextDelta("o")]
     assert response == plain(message(content=[thought, {"type": "text", "text": "so"}]))
 
 

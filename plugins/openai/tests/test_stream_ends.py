@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentforge.errors import ModelError, OverloadedError, ProtocolError, StreamTruncatedError
-from agentforge.model import (
-    FinishReason,
-)
+from agentforge.model import FinishReason
 from agentforge_openai.wire.stream import StreamDecoder
 from plugins.openai.tests.support import (
+    USAGE,
     answering,
     call_delta,
     calls_of,
@@ -26,8 +25,6 @@ from plugins.openai.tests.support import (
     sse,
     streamed,
 )
-
-USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 
 
 @pytest.mark.parametrize(

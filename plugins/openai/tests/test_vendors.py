@@ -67,6 +67,7 @@ MAPPED = [
         {"tools": [TIME], "tool_choice": "required", "custom_parameters": {"thinking": {"type": "disabled"}}},
         {"tool_choice": "required", "thinking": {"type": "disabled"}},
     ),
+    ("deepseek", "deepseek-v4-flash", {"custom_parameters": {"thinking": {"n": 1}}}, {"thinking": {"n": 1}}),
     ("deepseek", "deepseek-v4-flash", {"reasoning_effort": "low"}, {"reasoning_effort": "low", "thinking": None}),
     ("deepseek", "deepseek-chat", {"tools": [TIME], "parallel_tool_calls": True}, {"parallel_tool_calls": None}),
     ("deepseek", "deepseek-chat", {"temperature": 0.5}, {"temperature": 0.5}),
@@ -384,6 +385,10 @@ def test_the_environment_can_move_the_base(monkeypatch: pytest.MonkeyPatch) -> N
         ({"headers": {"x-token": "secret-word\r\n"}}, "HTTP cannot carry"),
         ({"profile_overrides": {"no_such": 1}}, "no field 'no_such'"),
         ({"proxy": "http://proxy.example"}, "beside a transport of your own"),
+        ({"max_retries": -1}, "max_retries must be a whole number from 0"),
+        ({"retry": 2}, "retry must be a RetryPolicy, not int"),
+        ({"defaults": {"temperature": 0}}, "defaults must be ChatRequestParameters, not dict"),
+        ({"tool_mode": "schema"}, "tool_mode must be 'native' or 'json_schema'"),
     ],
 )
 def test_a_setting_that_cannot_be_honoured_is_found_at_once(
@@ -392,7 +397,7 @@ def test_a_setting_that_cannot_be_honoured_is_found_at_once(
     monkeypatch.delenv("AZURE_OPENAI_ENDPOINT", raising=False)
     with pytest.raises(ConfigurationError, match=what) as caught:
         model_on(FakeTransport(), **{"vendor": "generic", **options})
-    assert "secret-word" not in str(caught.value)
+    assert caught.value.next_step and "secret-word" not in str(caught.value)
 
 
 async def test_a_row_of_ones_own_brings_its_quirks() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,13 @@ class Terminal(io.StringIO):
         return True
 
 
+class ClosedOutput(io.StringIO):
+    """A pipe that nobody reads any more."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
 class Project:
     """A folder with tools and configuration files; ``environment`` is what the program sees."""
 
@@ -105,6 +112,13 @@ class Project:
         """Write a file; ``MODULE`` in it stands for the module of tools."""
         (self.folder / name).write_text(text.replace("MODULE", self.module), "utf-8")
         return str(self.folder / name)
+
+    def install(self, plugin: str, module: str) -> None:
+        """Put the metadata of a distribution with this plugin into the folder."""
+        info = self.folder / f"agentforge_plugin_{plugin}-1.2.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: agentforge-plugin-{plugin}\nVersion: 1.2\n")
+        (info / "entry_points.txt").write_text(f"[agentforge_kit.plugin]\n{plugin} = {module}\n")
 
     def script(self, turns: str, *, component: str = "WeatherTools", more: str = "") -> None:
         """Make the configuration one with these turns (YAML flow text) and tools."""
@@ -149,6 +163,33 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 
 @pytest.fixture
+def gated(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Makes a plugin whose bean type ``desk.gate`` gives every call the same verdict, written in Python."""
+    module = f"{project.module}_gate"
+
+    def make(verdict: str) -> None:
+        project.write(
+            f"{module}.py",
+            "from agentforge.plugin import BeanSettings, BeanType, hookimpl\n"
+            "from agentforge.tool.execution import Ask, Refuse, ToolGate, ToolOutcome\n"
+            f"class Gate:\n    async def check(self, batch, run):\n        return [{verdict} for _ in batch]\n"
+            "@hookimpl\ndef agentforge_bean_types(register):\n"
+            "    register(BeanType('desk.gate', BeanSettings, lambda _: Gate(), ToolGate, 'A gate.'))\n",
+        )
+        project.install("desk", module)
+        monkeypatch.syspath_prepend(project.folder)
+
+    yield make
+    sys.modules.pop(module, None)
+
+
+@pytest.fixture
 def terminal() -> type[Terminal]:
     """The class of streams that claim to be a terminal."""
     return Terminal
+
+
+@pytest.fixture
+def closed_output() -> ClosedOutput:
+    """A stream whose reader has gone."""
+    return ClosedOutput()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -176,6 +177,19 @@ def test_a_configuration_without_a_client(project: Any) -> None:
     assert "type chat_client" in project.run("chat", "hello").err
 
 
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_a_turn_that_waits_for_a_decision_is_not_done(
+    project: Any, gated: Callable[[str], None], words: list[str]
+) -> None:
+    """Its exit code says so."""
+    gated("Ask('is that right?')")
+    project.script("[{calls: [{name: get_weather, args: {city: Paris}}]}]", more=", gates: [{type: desk.gate}]")
+    ended = project.run("chat", "hello", *words)
+
+    assert ended.code == 1
+    assert '"suspended": true' in ended.out if words else "suspended" in ended.err
+
+
 # -- when it goes wrong -----------------------------------------------------------------------------
 
 
@@ -247,6 +261,34 @@ beans:
 
     assert ended.code == 1 and "AF402" in ended.err
     assert "sk-12345" not in ended.err and "*** was refused" in ended.err
+
+
+@pytest.mark.parametrize("words", [["--json"], ["--json", "--stream"]])
+def test_a_secret_is_masked_in_data_which_stays_json(project: Any, words: list[str]) -> None:
+    """Also one that is a number: as text it stands in a result, and as it is in the arguments."""
+    project.write(
+        f"{project.module}.py",
+        "from agentforge import tool\n"
+        "class Safe:\n    def __init__(self, pin) -> None:\n        self.pin = pin\n"
+        "    @tool('Opens.')\n    def open(self, pin: int) -> str:\n        return f'opened with {pin}'\n",
+    )
+    project.write(
+        "agentforge.yaml",
+        """
+agentforge: 1
+scan: [MODULE]
+beans:
+  model: {type: scripted, turns: [{calls: [{name: open, args: {pin: 987654}}]}, It is open.]}
+  safe: {type: python_tools, component: Safe, arguments: {pin: "${secret:PIN}"}}
+  assistant: {type: chat_client, model: model, tools: [safe]}
+""",
+    )
+    ended = project.run("chat", "hello", *words, environment={"PIN": "987654"})
+    last = [json.loads(line) for line in ended.out.splitlines()][-1]
+    (execution,) = last.get("result", last)["tool_executions"]
+
+    assert (execution["arguments"], execution["result"]) == ({"pin": "***"}, "opened with ***")
+    assert "987654" not in ended.out
 
 
 def test_the_memory_id_reaches_the_tools(project: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 
 def test_a_good_file_lists_its_beans_in_the_order_they_are_built(project: Any) -> None:
     """With the number of beans."""
@@ -59,6 +61,20 @@ def test_set_and_profile_reach_the_configuration(project: Any) -> None:
 
     assert ended.code == 1
     assert "'nome'" in ended.err and "'onli'" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "read"), [([], {"night"}), (["--profile", "day"], {"day"})], ids=["variable", "option"]
+)
+def test_profiles_of_the_environment_are_for_a_command_that_names_none(
+    project: Any, words: list[str], read: set[str]
+) -> None:
+    """AGENTFORGE_PROFILES is the default of `--profile`."""
+    for name in ("day", "night"):
+        project.write(f"agentforge-{name}.yaml", f"beans: {{model: {{{name}: x}}}}\n")
+    ended = project.run("check", *words, environment={"AGENTFORGE_PROFILES": "night"})
+
+    assert {name for name in ("day", "night") if f"'{name}'" in ended.err} == read
 
 
 def test_nothing_is_built(project: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import agentforge
+from agentforge.cli.ending import ended_in_order
 from agentforge.cli.main import run
 
 HEAVY = ("pydantic", "httpx", "aiohttp", "dependency_injector", "jsonschema_rs", "yaml", "docstring_parser", "pluggy")
@@ -205,6 +207,28 @@ def test_a_program_that_is_ended_closes_its_beans(tmp_path: Path, name: str) -> 
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN, lambda *_: None], ids=["none", "ignored", "own"])
+def test_a_signal_is_taken_only_where_nobody_has_it_and_given_back(handler: Any) -> None:
+    """Under `nohup` a closed terminal ends nothing; a program that runs a command keeps its own handlers."""
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        with ended_in_order():
+            during = signal.getsignal(signal.SIGHUP)
+        after = signal.getsignal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert (during is handler) is (handler is not signal.SIG_DFL)
+    assert after is handler
+
+
+def test_the_file_of_the_folder_is_the_default(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where neither an option nor a variable names one: `agentforge.yaml`."""
+    monkeypatch.chdir(project.folder)
+
+    assert project.run("check", environment={"AGENTFORGE_CONFIG": ""}).out.startswith("agentforge.yaml: 3 beans")
+
+
 def test_a_missing_file_is_one_readable_block(project: Any) -> None:
     """With its code and what to do, and without a traceback."""
     ended = project.run("chat", "hello", "--config", "nowhere.yaml")
@@ -232,7 +256,7 @@ def test_output_that_cannot_show_a_character_does_not_end_the_program(project: A
 
 
 def test_every_error_of_a_group_is_a_block(project: Any) -> None:
-    """Two beans that cannot be closed are two faults."""
+    """Two beans that cannot be closed are two faults, each with the bean's name and place."""
     project.write(
         f"{project.module}.py",
         "from agentforge import tool\n"
@@ -252,10 +276,14 @@ beans:
 """,
     )
     ended = project.run("chat", "hello", "--json", environment={"AGENTFORGE_LOG_LEVEL": "critical"})
-    errors = [json.loads(line)["error"]["message"] for line in ended.err.splitlines()]
+    errors = [json.loads(line)["error"] for line in ended.err.splitlines()]
+    shown = project.run("chat", "hello", environment={"AGENTFORGE_LOG_LEVEL": "critical"}).err
 
     assert ended.code == 1 and json.loads(ended.out)["text"] == "hello"
-    assert errors == ["ValueError: it is stuck"] * 2
+    assert [error["message"] for error in errors] == ["ValueError: it is stuck"] * 2
+    notes = [f"closing the bean '{name}' ({project.file}:{line}:3)" for name, line in (("two", 7), ("one", 6))]
+    assert [error["notes"] for error in errors] == [[note] for note in notes]
+    assert [line for line in shown.splitlines() if "note:" in line] == [f"  note: {note}" for note in notes]
 
 
 def test_a_closed_standard_error_loses_only_what_is_said_there(project: Any) -> None:
@@ -275,14 +303,9 @@ def test_a_closed_standard_error_loses_only_what_is_said_there(project: Any) -> 
 
 
 @pytest.mark.parametrize("words", [["--help"], ["check"]])
-def test_nobody_reads_the_output(project: Any, words: list[str]) -> None:
+def test_nobody_reads_the_output(project: Any, closed_output: io.StringIO, words: list[str]) -> None:
     """Which is no fault."""
-
-    class Closed(io.StringIO):
-        def write(self, text: str) -> int:
-            raise BrokenPipeError
-
-    ended = project.run(*words, stdout=Closed())
+    ended = project.run(*words, stdout=closed_output)
 
     assert (ended.code, ended.err) == (0, "")
 
@@ -320,11 +343,29 @@ def test_logs_are_lines_on_standard_error(project: Any, level: str, shown: bool)
         "    return ''\n",
     )
     project.script('[{calls: [{name: get_weather, arguments: \'{"city": "Paris"}\'}]}, x]', component="get_weather")
+    root = logging.getLogger()
+    before = root.level, [*root.handlers]
     ended = project.run("chat", "hello", environment={"AGENTFORGE_LOG_LEVEL": level})
 
+    assert (root.level, root.handlers) == before, "logging is as it was"
     assert ended.code == (1 if level == "nonsense" else 0)
     assert ("debug: looking at Paris" in ended.err) is shown and "noise" not in ended.err
     assert ("warning: odd" in ended.err) is (level != "nonsense")
+
+
+def test_the_level_of_the_log_may_stand_in_the_env_file(project: Any) -> None:
+    """Which is read with the configuration."""
+    project.write(
+        f"{project.module}.py",
+        "import logging\nfrom agentforge import tool\n"
+        "@tool('Logs.')\ndef look() -> str:\n    logging.getLogger('agentforge.desk').info('looking')\n"
+        "    return ''\n",
+    )
+    project.script("[{calls: [{name: look}]}, x]", component="look")
+    assert "looking" not in project.run("chat", "hello").err
+
+    project.write(".env", "AGENTFORGE_LOG_LEVEL=info\n")
+    assert "info: looking\n" in project.run("chat", "hello").err
 
 
 def test_an_error_whose_own_words_fail_still_has_a_name(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:

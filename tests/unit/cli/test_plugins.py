@@ -33,16 +33,12 @@ def agentforge_commands(register):
 
 
 @pytest.fixture
-def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def plugins(project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Three installed distributions: a good plugin, a broken one, and one without commands."""
     modules = {"desk_good": GOOD, "desk_broken": "raise RuntimeError('out of order')", "desk_quiet": "QUIET = True"}
     for module, text in modules.items():
-        name = module.removeprefix("desk_")
-        (tmp_path / f"{module}.py").write_text(text, "utf-8")
-        info = tmp_path / f"agentforge_plugin_{name}-1.2.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: agentforge-plugin-{name}\nVersion: 1.2\n")
-        (info / "entry_points.txt").write_text(f"[agentforge_kit.plugin]\n{name} = {module}\n")
+        project.write(f"{module}.py", text)
+        project.install(module.removeprefix("desk_"), module)
     monkeypatch.syspath_prepend(tmp_path)
     yield
     for module in modules:

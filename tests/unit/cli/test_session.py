@@ -189,14 +189,9 @@ def test_a_session_outside_the_main_thread(project: Any, terminal: Any) -> None:
     assert (ended[0].code, ended[0].out) == (0, "杭州今天 22 度。\n")
 
 
-def test_a_session_ends_when_nobody_reads_its_answers(project: Any, terminal: Any) -> None:
+def test_a_session_ends_when_nobody_reads_its_answers(project: Any, terminal: Any, closed_output: io.StringIO) -> None:
     """Quietly: its output is closed."""
-
-    class Closed(io.StringIO):
-        def write(self, text: str) -> int:
-            raise BrokenPipeError
-
-    ended = project.run("chat", stdin=terminal("one?\ntwo?\n"), stdout=Closed())
+    ended = project.run("chat", stdin=terminal("one?\ntwo?\n"), stdout=closed_output)
 
     assert ended.code == 0 and ended.err.count("-> get_weather") == 1
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -188,26 +187,11 @@ def test_a_strict_tool_is_shown_as_one(project: Any) -> None:
         ("Refuse(ToolOutcome.DENIED, 'not for you')", "not for you (tool 'get_weather', denied)"),
     ],
 )
-def test_a_call_passes_the_gates(
-    project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: str, said: str
-) -> None:
+def test_a_call_passes_the_gates(project: Any, gated: Callable[[str], None], verdict: str, said: str) -> None:
     """A refusal is an error; so is a call that would wait for a decision."""
-    module = f"{project.module}_gate"
-    (tmp_path / f"{module}.py").write_text(
-        "from agentforge.plugin import BeanSettings, BeanType, hookimpl\n"
-        "from agentforge.tool.execution import Ask, Refuse, ToolGate, ToolOutcome\n"
-        f"class Gate:\n    async def check(self, batch, run):\n        return [{verdict} for _ in batch]\n"
-        "@hookimpl\ndef agentforge_bean_types(register):\n"
-        "    register(BeanType('desk.gate', BeanSettings, lambda _: Gate(), ToolGate, 'A gate.'))\n"
-    )
-    info = tmp_path / "agentforge_plugin_desk-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agentforge-plugin-desk\nVersion: 1\n")
-    (info / "entry_points.txt").write_text(f"[agentforge_kit.plugin]\ndesk = {module}\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    gated(verdict)
     project.script("[]", more=", gates: [{type: desk.gate}]")
     ended = project.run("tools", "call", "get_weather", '{"city": "Paris"}')
-    sys.modules.pop(module)
 
     assert (ended.code, ended.out) == (1, "")
     assert said in ended.err

@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from agentforge import Run, ScriptedChatModel, TextDelta, ToolService
+from agentforge import (
+    Run,
+    ScriptedChatModel,
+    TextDelta,
+    ToolExecution,
+    ToolExecutionRequest,
+    ToolExecutionResult,
+    ToolFinished,
+    ToolOutcome,
+    ToolService,
+    ToolStarted,
+)
 from agentforge.cli.as_data import event_data
 from agentforge.cli.console import Console
 from agentforge.cli.conversation import Conversation
@@ -39,6 +50,14 @@ from agentforge.tool.execution import Ask, AttemptDiscarded, PlannedCall
 def test_what_steers_a_terminal_is_written_out(text: str, shown: str) -> None:
     """And all that is only text stays as it is."""
     assert visible(text) == shown
+
+
+def test_data_can_be_written_to_any_stream() -> None:
+    """Half a character, as a provider may send it, is written as JSON escapes it."""
+    out = io.StringIO()
+    Console(io.StringIO(), out, io.StringIO(), {}).data({"text": "天 \ud83d"})
+
+    assert out.getvalue() == '{"text": "\\u5929 \\ud83d"}\n'
 
 
 @pytest.mark.parametrize(
@@ -79,6 +98,20 @@ def test_a_long_result_is_cut(project: Any) -> None:
     assert "line 11" in err and "line 12" not in err and "more characters)" in err
 
 
+def test_a_secret_is_masked_before_a_text_is_cut() -> None:
+    """In a call's arguments as in its result; else its beginning would be shown."""
+    err = io.StringIO()
+    console = Console(io.StringIO(), io.StringIO(), err, {})
+    console.secrets.add("sk-0123456789")
+    request = ToolExecutionRequest("c1", "act", "x" * 595 + "sk-0123456789")
+    execution = ToolExecution(request, ToolExecutionResult.success("y" * 1195 + "sk-0123456789"), ToolOutcome.OK)
+    view = TextView(console, "m")
+    view.event(ToolStarted(request, 0))
+    view.event(ToolFinished(execution, 0))
+
+    assert "x***" in err.getvalue() and "y***" in err.getvalue() and "sk-0" not in err.getvalue()
+
+
 def test_an_answer_cannot_steer_a_terminal_and_is_untouched_in_a_pipe(project: Any, terminal: Any) -> None:
     """What reads the pipe gets what the model said."""
     project.script('["\\e[31mred"]')
@@ -112,11 +145,14 @@ def test_colour_only_where_it_is_wanted(
 
 
 def test_an_unknown_tool_that_is_refused_is_shown_with_its_call(project: Any) -> None:
-    """Though it never began."""
-    project.script("[{calls: [{name: nothing}]}, done]", more=", error_handlers: {unknown_tool: list_known_tools}")
+    """Though it never began; a call of another round that did begin in its place is another call."""
+    project.script(
+        "[{calls: [{name: get_weather, args: {city: Paris}}]}, {calls: [{name: nothing}]}, done]",
+        more=", error_handlers: {unknown_tool: list_known_tools}",
+    )
     lines = project.run("chat", "hello").err.splitlines()
 
-    assert lines[0] == "-> nothing {}" and lines[1].startswith("<- nothing (unknown_tool, ")
+    assert lines[2] == "-> nothing {}" and lines[3].startswith("<- nothing (unknown_tool, ")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +188,7 @@ class _AskFirst:
         return [Ask("is that right?") for _ in batch]
 
 
-async def test_a_turn_that_waits_for_decisions(terminal: Any) -> None:
+async def test_a_turn_that_waits_for_decisions() -> None:
     """Says which call waits and why, in text and as data."""
 
     def pay(amount: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from agentforge import Run, ScriptedChatModel, ToolService, tool
 from agentforge.client import ChatClient
 from agentforge.client.observer import ObservedModel
-from agentforge.errors import RunTimeoutError, UnknownToolError
+from agentforge.errors import ModelError, RunArgumentError, RunStateError, RunTimeoutError, UnknownToolError
 from agentforge.masking import Secrets
 from agentforge.model import AiMessage, ChatMessage, ChatRequest, SystemMessage, ToolChoice, UserMessage
 from agentforge.model.scripted import call
@@ -38,14 +39,10 @@ def _stream_sync(client: ChatClient, *given: Any, **settings: Any) -> ToolChatRe
 
 
 def _chat(client: ChatClient, *given: Any, **settings: Any) -> ToolChatResult:
-    import asyncio
-
     return asyncio.run(client.chat(*given, **settings))
 
 
 def _stream(client: ChatClient, *given: Any, **settings: Any) -> ToolChatResult:
-    import asyncio
-
     async def read() -> ToolChatResult:
         async with client.stream(*given, **settings) as events:
             kinds = [event async for event in events]
@@ -196,6 +193,70 @@ def test_an_observer_is_told_of_every_call(ask: Ask) -> None:
     assert result.text == "Done."
     told = [item for item in observer.told if item != "get_weather"]
     assert told == [("ScriptedChatModel", None, True), ("ScriptedChatModel", "Done.", True)]
+    assert observer.told.count("get_weather") == 1
+
+
+@WAYS
+def test_an_observer_is_told_of_a_model_that_fails(ask: Ask) -> None:
+    """With the error that ends the run."""
+    observer = _Noting()
+    client, _ = client_of(ModelError("not now"), observer=observer)
+    with client, pytest.raises(ModelError) as caught:
+        ask(client, "Weather?")
+
+    assert observer.told == [("ScriptedChatModel", caught.value, True)]
+
+
+async def test_an_observed_stream_has_the_same_events() -> None:
+    """None of them twice, none missing."""
+    kinds = []
+    for observer in (None, _Noting()):
+        client, _ = client_of(call("get_weather", city="x"), "Done.", observer=observer)
+        async with client, client.stream("Weather?") as events:
+            kinds.append([type(event) async for event in events])
+
+    assert kinds[0] == kinds[1]
+
+
+async def test_an_observer_is_told_of_the_calls_of_a_run_that_is_cancelled() -> None:
+    """What ran has happened, whatever became of the turn; a call that was stopped has its outcome as well."""
+    began = asyncio.Event()
+
+    async def look() -> str:
+        "Looks."
+        return "seen"
+
+    async def wait() -> str:
+        "Waits for ever."
+        began.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    observer = _Noting()
+    with ToolService(look, wait) as service:
+        client = ChatClient(service, ScriptedChatModel([call("look"), call("wait")]), observer=observer)
+        turn = asyncio.create_task(client.chat("?"))
+        await began.wait()
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+
+    assert [told for told in observer.told if isinstance(told, str)] == ["look", "wait"]
+
+
+@WAYS
+def test_an_observer_changes_nothing_about_a_context_that_is_refused(ask: Ask) -> None:
+    """A mistake is answered as without one, and a run that was used already is not told again."""
+    observer = _Noting()
+    client, _ = client_of(call("get_weather", city="x"), "Done.", observer=observer)
+    run = Run()
+    with client:
+        with pytest.raises(RunArgumentError, match="context must be a mapping"):
+            ask(client, "Weather?", context="user 1")
+        ask(client, "Weather?", context=run)
+        with pytest.raises(RunStateError):
+            ask(client, "Weather?", context=run)
+
     assert observer.told.count("get_weather") == 1
 
 

@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from agentforge.config import (
+    ConfigurationFaults,
     MappingNode,
     Reporter,
     mark_of,
@@ -36,6 +37,7 @@ class Settings(BaseModel):
 
     name: str = ""
     key: SecretStr | None = None
+    pin: SecretStr | None = None
     count: int = 0
     ratio: float | None = None
     flag: bool = False
@@ -144,6 +146,22 @@ def test_no_excerpt_shows_what_stands_for_a_secret_field() -> None:
         reporter.raise_if_any()
     assert "t0psecret" not in str(raised.value)
     assert f"{'name: [x]}'.rjust(len(text))[-10:]}" in str(raised.value)
+
+
+@pytest.mark.parametrize("written", ["[s3c]", '["t0p\\x73ecret"]'])
+def test_what_does_not_fit_a_secret_field_is_not_shown(written: str) -> None:
+    """However it is written: too short to be hidden elsewhere, or not as it reads."""
+    text = f"{{name: a, pin: {written}}}"
+    given = node(text)
+    reporter = Reporter({"app.yaml": text})
+    with pytest.raises(ValidationError) as invalid:
+        Settings.model_validate(value_for(given, Settings))
+    report_validation(invalid.value, given, Settings, reporter, path="beans.x")
+
+    with pytest.raises(ConfigurationFaults) as raised:
+        reporter.raise_if_any()
+    assert "{name: a, pin: ***" in str(raised.value)
+    assert not any(word in str(raised.value) for word in ("s3c", "t0p", "ecret"))
 
 
 def test_the_place_of_what_is_not_there_is_the_last_that_is() -> None:

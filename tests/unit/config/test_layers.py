@@ -143,6 +143,14 @@ def test_the_environment_lies_over_the_dotenv_file(tmp_path: Path) -> None:
     assert load(tmp_path, dotenv=False).environment == {}
 
 
+def test_a_variable_of_the_dotenv_file_that_the_environment_sets_does_nothing(tmp_path: Path) -> None:
+    """A bean that it would give another type keeps what the file says of it."""
+    name = "AGENTFORGE_BEANS__MODEL__TYPE"
+    layers = load(tmp_path, {**FILES, ".env": f"{name}=openai.chat\n"}, environment={name: "scripted"})
+
+    assert to_value(model(layers)) == {**to_value(model(load(tmp_path, {**FILES, ".env": ""}))), "type": "scripted"}
+
+
 def test_nothing_of_the_environment_is_shown(tmp_path: Path) -> None:
     """Neither by the layers nor by a fault in the .env file."""
     files = {**FILES, ".env": "KEY=sk-12345678\nOTHER='sk-12345678\n"}
@@ -194,6 +202,16 @@ def test_settings_of_the_program_are_no_values(tmp_path: Path) -> None:
     assert set(layers.root.entries) == {"include", "beans"}
 
 
+@pytest.mark.parametrize("key", ["scan", "include", "plugins"])
+def test_what_is_loaded_is_chosen_by_no_value_from_outside(key: str, tmp_path: Path) -> None:
+    """Neither by the command line nor by the environment."""
+    with pytest.raises(ConfigurationFaults) as raised:
+        load(tmp_path, sets=[f"{key}=[os]"], environment={f"AGENTFORGE_{key.upper()}": "[os]"})
+
+    message = f"'{key}' cannot be set from here: it chooses what is loaded"
+    assert [(fault.code, fault.message) for fault in raised.value.diagnostics] == [("AF115", message)] * 2
+
+
 @pytest.mark.parametrize("profile", ["", "..", "a/b", "none"])
 def test_a_profile_that_is_no_file_beside_the_root_is_refused(profile: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationFaults) as raised:
@@ -220,14 +238,17 @@ def test_what_cannot_be_read_as_a_file_is_a_fault(tmp_path: Path) -> None:
     assert [fault.code for fault in raised.value.diagnostics] == ["AF101", "AF101"]
 
 
-def test_a_dotenv_file_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("data", "code", "place"), [(b"KEY=caf\xe9\n", "AF102", "1:8"), (b"#" * (1024 * 1024 + 1), "AF104", "1:1")]
+)
+def test_a_dotenv_file_that_is_no_text_of_ours_is_a_fault(data: bytes, code: str, place: str, tmp_path: Path) -> None:
     """And its variables are not shown."""
-    (tmp_path / ".env").write_bytes(b"KEY=caf\xe9\n")
+    (tmp_path / ".env").write_bytes(data)
 
     with pytest.raises(ConfigurationFaults) as raised:
         load(tmp_path, {"agentforge.yaml": ""})
 
-    assert [(fault.code, str(fault.mark)) for fault in raised.value.diagnostics] == [("AF102", f"{tmp_path}/.env:1:8")]
+    assert [(fault.code, str(fault.mark)) for fault in raised.value.diagnostics] == [(code, f"{tmp_path}/.env:{place}")]
 
 
 def test_a_relative_path_is_read_from_the_folder_of_its_file(tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ class ThingSettings(BeanSettings):
     label: str = ""
     number: int = 0
     key: SecretStr | None = None
+    pin: SecretStr | None = None
     make: Trouble = ""
     start: Trouble = ""
     close: Trouble = ""

@@ -232,6 +232,17 @@ async def test_what_ends_the_block_wins_over_what_fails_in_closing(kit: Kit) -> 
     assert raised.value.__notes__ == [f"ValueError: a fails; closing the bean 'a' ({kit.folder / 'app.yaml'}:2:3)"]
 
 
+async def test_what_is_told_of_a_failing_end_shows_no_secret(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither the log nor the note."""
+    with pytest.raises(KeyError) as raised, caplog.at_level(logging.WARNING, "agentforge"):
+        async with kit.beans("a: {type: t.thing, key: sk-12345678, close: raises}"):
+            raise KeyError("of the block")
+
+    place = f"closing the bean 'a' ({kit.folder / 'app.yaml'}:2:3)"
+    assert raised.value.__notes__ == [f"ValueError: a fails ***; {place}"]
+    assert [each.message for each in caplog.records] == [f"ValueError: a fails ***; {place}"]
+
+
 def test_a_failing_end_is_raised_from_a_synchronous_block_as_well(kit: Kit) -> None:
     with pytest.raises(ExceptionGroup), kit.beans("a: {type: t.thing, close: raises}"):
         pass

@@ -166,8 +166,10 @@ async def test_an_overridden_bean_is_used_wherever_it_was_declared(kit: Kit) -> 
         client: {type: t.thing, one: store, needs: [shop, second]}
     """
     mine = Thing("mine", [])
+    app = kit.beans(beans)
+    app.check()  # what was compiled before does not stay
 
-    async with kit.beans(beans).override("store", mine) as app:
+    async with app.override("store", mine):
         assert app.get("client").shape == "client(needs=[mine, second], one=mine)"
         assert app.get("store") is app.get("shop") is app.get(Thing) is mine
 

@@ -146,6 +146,12 @@ REFUSED = {
         "'one' is a bean and not nothing",
         "Give the name of a bean, or a mapping with a 'type'.",
     ),
+    "nothing in a list": (
+        "client: {type: t.thing, needs: [«null]}",
+        "AF212",
+        "no bean is called 'null', and no type that needs no settings",
+        "Nothing is known here.",
+    ),
     "a reference that is missing": (
         "«client: {type: t.needy}",
         "AF109",
@@ -387,6 +393,10 @@ def test_a_fault_in_another_file_is_at_its_own_place(kit: Kit) -> None:
 
 SECRETS = {
     "a literal that fits, beside a fault": ("a: {type: t.thing, key: sk-12345678, number: x}", {}),
+    "a literal of a bean that is right, on the line of one that is not": (
+        "{b: {type: t.thing, number: x}, a: {type: t.thing, pin: sk-12345678}}",
+        {},
+    ),
     "a literal that does not fit": ("a: {type: t.thing, key: [sk-12345678]}", {}),
     "a secret that fits, beside a fault": (
         'a: {type: t.thing, key: "${secret:KEY}", lable: 1}',

@@ -23,8 +23,7 @@ from agentforge.errors import (
     RateLimitError,
 )
 from agentforge.http import RetryPolicy, parse_retry_after, parse_should_retry
-
-NOW = 1_764_504_000.0  # Sun, 30 Nov 2025 12:00:00 GMT
+from tests.support.scripted_transport import NOW
 
 
 @pytest.mark.parametrize(

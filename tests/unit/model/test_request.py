@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agentforge.model.history import History
 from agentforge.model.messages import SystemMessage, UserMessage
 from agentforge.model.profile import ModelProfile
 from agentforge.model.request import ChatRequest, ChatRequestParameters, ResponseFormat, ToolChoice
@@ -93,6 +94,11 @@ def test_a_request_takes_a_text_or_messages(given: Any) -> None:
     assert request.parameters == P()
 
 
+def test_a_history_stays_one_so_that_nobody_checks_it_again() -> None:
+    history = History.of([UserMessage("Hi")])
+    assert ChatRequest(history).messages is history
+
+
 def test_a_request_does_not_change_with_the_list_it_was_made_from() -> None:
     messages: list[Any] = [SystemMessage("a")]
     request = ChatRequest(messages, P(seed=1))
@@ -136,6 +142,14 @@ def test_tool_parameters_are_equal_when_their_schemas_are() -> None:
     assert one != "text"
     assert ToolParameters({"properties": 3, "required": "a"}).properties == {}
     assert ToolParameters({"properties": 3, "required": "a"}).required == ()
+
+
+def test_a_specification_takes_a_schema_as_it_is_and_nothing_that_is_none() -> None:
+    schema: Any = {"type": "object"}
+    assert ToolSpecification("now", parameters=schema).parameters == ToolParameters(schema)
+    wrong: Any = [schema]
+    with pytest.raises(TypeError, match="the parameters of tool 'now' must be ToolParameters or a JSON Schema mapping"):
+        ToolSpecification("now", parameters=wrong)
 
 
 def test_a_specification_survives_json_and_is_hashed_by_name() -> None:

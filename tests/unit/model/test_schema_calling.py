@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import jsonschema_rs
@@ -31,29 +31,7 @@ from agentforge.model.schema_calling import SchemaToolModel, SchemaTurn, transla
 from agentforge.model.scripted import ScriptedChatModel
 from agentforge.model.specification import ToolParameters, ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
-
-WEATHER = ToolSpecification(
-    "get_weather",
-    "Current weather\nof a city.",
-    ToolParameters(
-        {
-            "type": "object",
-            "properties": {
-                "city": {"type": "string", "description": "name of the city"},
-                "unit": {"type": "string", "enum": ["c", "f"], "default": "c"},
-            },
-            "required": ["city"],
-            "additionalProperties": False,
-        }
-    ),
-)
-NOW = ToolSpecification("now")
-
-
-def _request(
-    *tools: ToolSpecification, messages: str | Iterable[ChatMessage] = "Weather in Hangzhou?", **parameters: Any
-) -> ChatRequest:
-    return ChatRequest(messages, ChatRequestParameters(tools=tools, **parameters))
+from tests.unit.model.support import NOW, WEATHER, request_for
 
 
 def _schema(turn: SchemaTurn) -> dict[str, Any]:
@@ -105,13 +83,13 @@ CALL_NOW = {"tool": "now", "arguments": {}}
 def test_the_schema_allows_what_the_choice_allows(
     parameters: dict[str, Any], accepted: list[Any], refused: list[Any]
 ) -> None:
-    turn = translate_request(_request(WEATHER, NOW, **parameters))
+    turn = translate_request(request_for(WEATHER, NOW, **parameters))
     assert [reply for reply in accepted if not _accepts(turn, reply)] == []
     assert [reply for reply in refused if _accepts(turn, reply)] == []
 
 
 def test_one_required_tool_has_the_simplest_schema() -> None:
-    assert _schema(translate_request(_request(NOW, tool_choice="required"))) == {
+    assert _schema(translate_request(request_for(NOW, tool_choice="required"))) == {
         "type": "object",
         "properties": {
             "tool": {"type": "string", "const": "now"},
@@ -124,7 +102,7 @@ def test_one_required_tool_has_the_simplest_schema() -> None:
 
 @pytest.mark.parametrize("invalid", [{}, {"city": 3}, {"city": "a", "unit": "k"}, {"city": "a", "more": 1}])
 def test_arguments_are_held_to_the_tools_own_schema(invalid: dict[str, Any]) -> None:
-    turn = translate_request(_request(WEATHER, tool_choice="required"))
+    turn = translate_request(request_for(WEATHER, tool_choice="required"))
     assert not _accepts(turn, {"tool": "get_weather", "arguments": invalid})
 
 
@@ -140,7 +118,7 @@ def test_definitions_of_one_name_are_kept_apart() -> None:
     a = _tool("a", properties={"x": {"$ref": "#/$defs/Item"}}, **{"$defs": {"Item": {"type": "string"}}})
     b = _tool("b", properties={"x": {"$ref": "#/definitions/Item"}}, definitions={"Item": {"type": "integer"}})
     c = _tool("c", properties={"x": {"$ref": "#/$defs/Item"}}, **{"$defs": {"Item": {"type": "string"}}})
-    turn = translate_request(_request(a, b, c))
+    turn = translate_request(request_for(a, b, c))
     assert sorted(_schema(turn)["$defs"]) == ["Item", "b_Item"]
     for tool, good, bad in (("a", "s", 1), ("b", 1, "s"), ("c", "s", 1)):
         assert _accepts(turn, _text_of(tool, {"x": good}))
@@ -153,7 +131,7 @@ def test_recursive_definitions_and_recursive_roots_stay_recursive() -> None:
     b = _tool(
         "b", properties={"child": {"$ref": "#"}, "same": {"$ref": "#/properties/child"}}, additionalProperties=False
     )
-    turn = translate_request(_request(a, b))
+    turn = translate_request(request_for(a, b))
     assert _accepts(turn, _text_of("a", {"tree": {"next": {"next": {}}}}))
     assert not _accepts(turn, _text_of("a", {"tree": {"next": {"other": 1}}}))
     assert _accepts(turn, _text_of("b", {"child": {"same": {"child": {}}}}))
@@ -166,7 +144,7 @@ def test_only_references_are_moved() -> None:
         properties={"$ref": {"type": "string"}, "x": {"$ref": "#/$defs/a~1b"}, "y": {"enum": [{"$ref": "#/$defs/q"}]}},
         **{"$defs": {"a/b": {"type": "boolean"}}},
     )
-    turn = translate_request(_request(odd, tool_choice="required"))
+    turn = translate_request(request_for(odd, tool_choice="required"))
     assert _accepts(turn, {"tool": "odd", "arguments": {"$ref": "t", "x": True, "y": {"$ref": "#/$defs/q"}}})
     assert not _accepts(turn, {"tool": "odd", "arguments": {"x": "no"}})
 
@@ -176,13 +154,13 @@ def test_names_of_definitions_never_collide() -> None:
         return _tool(name, properties={"x": {"$ref": f"#/$defs/{item}"}}, **{"$defs": {item: more}})
 
     tools = [tool("a", "b_I", type="string"), tool("x", "I", type="number"), tool("b", "I", type="boolean")]
-    turn = translate_request(_request(*tools, tool("b_I", "I", type="null"), tool("b", "I", type="array")))
+    turn = translate_request(request_for(*tools, tool("b_I", "I", type="null"), tool("b", "I", type="array")))
     assert sorted(_schema(turn)["$defs"]) == ["I", "b_I", "b_I_2", "b_I_3", "b_I_I"]
 
 
 def test_references_that_lead_elsewhere_are_left_alone() -> None:
     elsewhere = _tool("a", properties={"x": {"$ref": "https://example.com/schema"}, "y": {"$ref": "#name"}, "z": True})
-    schema = _schema(translate_request(_request(elsewhere, tool_choice="required")))
+    schema = _schema(translate_request(request_for(elsewhere, tool_choice="required")))
     assert schema["properties"]["arguments"]["properties"] == elsewhere.parameters.properties
     assert "$defs" not in schema
 
@@ -204,18 +182,18 @@ def test_references_that_lead_elsewhere_are_left_alone() -> None:
 )
 def test_arguments_are_always_an_object(parameters: dict[str, Any], expected: dict[str, Any]) -> None:
     tool = ToolSpecification("a", parameters=ToolParameters(parameters))
-    assert _schema(translate_request(_request(tool, tool_choice="a")))["properties"]["arguments"] == expected
+    assert _schema(translate_request(request_for(tool, tool_choice="a")))["properties"]["arguments"] == expected
 
 
 def test_definitions_of_the_answer_are_moved_too() -> None:
     wanted = {"$ref": "#/$defs/A", "$defs": {"A": {"type": "integer"}}}
-    turn = translate_request(_request(NOW, response_format=ResponseFormat.json_schema(wanted)))
+    turn = translate_request(request_for(NOW, response_format=ResponseFormat.json_schema(wanted)))
     assert _accepts(turn, {"answer": 3})
     assert not _accepts(turn, {"answer": "3"})
 
 
 def test_the_system_prompt_describes_the_tools_and_the_form() -> None:
-    turn = translate_request(_request(WEATHER, NOW, messages=[SystemMessage("Be brief."), UserMessage("Hi")]))
+    turn = translate_request(request_for(WEATHER, NOW, messages=[SystemMessage("Be brief."), UserMessage("Hi")]))
     system = turn.request.messages[0]
     assert isinstance(system, SystemMessage)
     assert system.text.startswith("Be brief.\n\n")
@@ -235,9 +213,9 @@ def test_the_system_prompt_describes_the_tools_and_the_form() -> None:
 
 
 def test_instructions_follow_the_choice() -> None:
-    required = translate_request(_request(WEATHER, NOW, tool_choice="required", parallel_tool_calls=False))
-    single = translate_request(_request(WEATHER, NOW, tool_choice="now"))
-    structured = translate_request(_request(WEATHER, response_format=ResponseFormat.JSON))
+    required = translate_request(request_for(WEATHER, NOW, tool_choice="required", parallel_tool_calls=False))
+    single = translate_request(request_for(WEATHER, NOW, tool_choice="now"))
+    structured = translate_request(request_for(WEATHER, response_format=ResponseFormat.JSON))
     texts = [str(turn.request.messages[0].text) for turn in (required, single, structured)]
     assert "answer" not in texts[0]
     assert "one call at a time" in texts[0]
@@ -248,13 +226,13 @@ def test_instructions_follow_the_choice() -> None:
 
 def test_parameters_that_are_not_simple_are_shown_as_their_schema() -> None:
     nested = _tool("nested", properties={"rows": {"type": "array", "items": {"type": "integer"}}})
-    text = str(translate_request(_request(nested)).request.messages[0].text)
+    text = str(translate_request(request_for(nested)).request.messages[0].text)
     assert '"rows":{"type":"array","items":{"type":"integer"}}' in text
 
 
 def test_a_system_message_without_text_gets_a_part_of_its_own() -> None:
     system = SystemMessage([ImageContent(url="http://127.0.0.1/logo.png")])
-    turn = translate_request(_request(NOW, messages=[system]))
+    turn = translate_request(request_for(NOW, messages=[system]))
     assert turn.request.messages[0].contents[0] == system.contents[0]
     assert "- now" in str(turn.request.messages[0].text)
 
@@ -279,7 +257,7 @@ HISTORY: list[ChatMessage] = [
 
 @pytest.mark.parametrize("choice", ["auto", "none"])
 def test_earlier_calls_and_results_become_words(choice: str) -> None:
-    turn = translate_request(_request(WEATHER, NOW, messages=HISTORY, tool_choice=choice))
+    turn = translate_request(request_for(WEATHER, NOW, messages=HISTORY, tool_choice=choice))
     messages = [message for message in turn.request.messages if not isinstance(message, SystemMessage)]
     assert messages == [
         UserMessage("Weather and time?"),
@@ -313,18 +291,18 @@ def test_results_before_other_messages_and_at_the_end_stand_alone() -> None:
     result = ToolExecutionResultMessage("call_1", "now", "noon")
     for after in (UserMessage("Well?", name="ann"), AiMessage("Noon."), None):
         messages: list[ChatMessage] = [UserMessage("Time?"), calls, result, *([after] if after else [])]
-        rewritten = translate_request(_request(messages=messages)).request.messages
+        rewritten = translate_request(request_for(messages=messages)).request.messages
         assert rewritten[2].text == 'Results of the tool calls:\n{"tool":"now","call":"call_1","result":"noon"}\n'
         assert rewritten[3:] == ((after,) if after else ())
 
 
 def test_a_history_without_calls_is_sent_as_it_is() -> None:
-    request = _request(messages=[UserMessage("Hi"), AiMessage("Hello"), UserMessage("Bye")])
+    request = request_for(messages=[UserMessage("Hi"), AiMessage("Hello"), UserMessage("Bye")])
     assert translate_request(request).request == request
 
 
 def test_choice_none_takes_the_tools_away_and_the_reply_as_it_comes() -> None:
-    turn = translate_request(_request(WEATHER, tool_choice="none", response_format=ResponseFormat.JSON))
+    turn = translate_request(request_for(WEATHER, tool_choice="none", response_format=ResponseFormat.JSON))
     assert not turn.is_translated
     assert turn.request.parameters == ChatRequestParameters(response_format=ResponseFormat.JSON)
     reply = ChatResponse(AiMessage('{"calls":[{"tool":"now","arguments":{}}]}'))
@@ -334,9 +312,9 @@ def test_choice_none_takes_the_tools_away_and_the_reply_as_it_comes() -> None:
 @pytest.mark.parametrize(
     ("request_", "says"),
     [
-        (_request(NOW, tool_choice="nope"), "'nope'"),
-        (_request(NOW, tool_choice=ToolChoice.allowed(["now", "nope"])), "'nope'"),
-        (_request(tool_choice="required"), "offers no tools"),
+        (request_for(NOW, tool_choice="nope"), "'nope'"),
+        (request_for(NOW, tool_choice=ToolChoice.allowed(["now", "nope"])), "'nope'"),
+        (request_for(tool_choice="required"), "offers no tools"),
     ],
 )
 def test_a_choice_that_cannot_be_kept_is_refused_before_the_request(request_: ChatRequest, says: str) -> None:
@@ -352,14 +330,14 @@ async def test_any_model_with_structured_output_calls_tools() -> None:
     model = SchemaToolModel(inner)
     assert isinstance(model, ChatModel)
     assert model.profile.tool_mode == "json_schema"
-    first = await model.chat(_request(WEATHER))
+    first = await model.chat(request_for(WEATHER))
     assert first.ai_message.tool_execution_requests[0].arguments_as_map() == {"city": "杭州"}
     messages: list[ChatMessage] = [
         UserMessage("?"),
         first.ai_message,
         ToolExecutionResultMessage("call_1", "get_weather", "22"),
     ]
-    events = [event async for event in model.stream(_request(WEATHER, messages=messages))]
+    events = [event async for event in model.stream(request_for(WEATHER, messages=messages))]
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "22."
     assert isinstance(events[-1], ResponseDone)
     assert events[-1].response.ai_message.text == "22."
@@ -383,7 +361,7 @@ async def test_leaving_a_stream_closes_the_inner_one() -> None:
             finally:
                 closed.append(True)
 
-    stream = SchemaToolModel(Inner([])).stream(_request(NOW))
+    stream = SchemaToolModel(Inner([])).stream(request_for(NOW))
     assert await anext(stream) == TextDelta("a")
     await stream.aclose()  # type: ignore[attr-defined]
     assert closed == [True]

@@ -25,48 +25,25 @@ from agentforge.model.events import (
 )
 from agentforge.model.messages import (
     AiMessage,
-    ChatMessage,
     ToolExecutionResultMessage,
     UserMessage,
 )
-from agentforge.model.request import ChatRequest, ChatRequestParameters, ResponseFormat
+from agentforge.model.request import ResponseFormat
 from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.schema_calling import SchemaTurn, translate_request
-from agentforge.model.specification import ToolParameters, ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
+from tests.unit.model.support import NOW, WEATHER, request_for
 
 PROPERTY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-WEATHER = ToolSpecification(
-    "get_weather",
-    "Current weather\nof a city.",
-    ToolParameters(
-        {
-            "type": "object",
-            "properties": {
-                "city": {"type": "string", "description": "name of the city"},
-                "unit": {"type": "string", "enum": ["c", "f"], "default": "c"},
-            },
-            "required": ["city"],
-            "additionalProperties": False,
-        }
-    ),
-)
-NOW = ToolSpecification("now")
-
-
-def _request(
-    *tools: ToolSpecification, messages: str | Iterable[ChatMessage] = "Weather in Hangzhou?", **parameters: Any
-) -> ChatRequest:
-    return ChatRequest(messages, ChatRequestParameters(tools=tools, **parameters))
 
 
 # -- replies -----------------------------------------------------------------------------------------------------
 
-FREE = translate_request(_request(WEATHER, NOW))
-FORCED = translate_request(_request(WEATHER, NOW, tool_choice="required"))
-SINGLE = translate_request(_request(WEATHER, tool_choice="required"))
-STRUCTURED = translate_request(_request(WEATHER, response_format=ResponseFormat.json_schema({"type": "object"})))
+FREE = translate_request(request_for(WEATHER, NOW))
+FORCED = translate_request(request_for(WEATHER, NOW, tool_choice="required"))
+SINGLE = translate_request(request_for(WEATHER, tool_choice="required"))
+STRUCTURED = translate_request(request_for(WEATHER, response_format=ResponseFormat.json_schema({"type": "object"})))
 
 CITY = ("get_weather", '{"city": "杭州"}')
 AS_IT_IS = "<the text as it is>"
@@ -125,6 +102,13 @@ REPLIES = [
         "words beside calls",
         FREE,
         '{"answer":"A moment.","calls":[{"tool":"now","arguments":{}}]}',
+        shown="A moment.",
+        calls=[("now", "{}")],
+    ),
+    Reply(
+        "words behind calls",
+        FREE,
+        '{"calls":[{"tool":"now","arguments":{}}],"answer":"A moment."}',
         shown="A moment.",
         calls=[("now", "{}")],
     ),
@@ -225,6 +209,7 @@ REPLIES = [
 _BROKEN = [
     '{"calls":{}}',
     '{"calls":[1]}',
+    '{"calls":[("tool":"a"}]}',
     '{"calls":[{"tool":"now"},]}',
     '{"calls":[{"tool":"now"} {"tool":"now"}]}',
     '{"calls":[{"tool":""}]}',
@@ -242,6 +227,7 @@ _BROKEN = [
     '{"calls":[{"tool":"a"}],"calls":[]}',
     '{"calls":[{"tool":"a"}],"tool":"b"}',
     '{"tool":"a","calls":[{"tool":"b"}]}',
+    '{"tool":xa"}',
     '{"tool":"\\u12x4"}',
     '{"tool":"a",}',
 ]
@@ -280,7 +266,7 @@ def test_a_broken_reply_runs_nothing_and_stays_as_words(text: str) -> None:
 
 def test_ids_go_on_above_those_of_the_conversation() -> None:
     earlier = AiMessage([ToolExecutionRequest("call_1", "now"), ToolExecutionRequest("call_2", "now")])
-    turn = translate_request(_request(NOW, messages=[UserMessage("?"), earlier]))
+    turn = translate_request(request_for(NOW, messages=[UserMessage("?"), earlier]))
     assert turn.decode(_response('{"tool":"now"}')).ai_message.tool_execution_requests[0].id == "call_3"
 
 
@@ -299,7 +285,7 @@ def test_thinking_and_provider_state_stay_in_place_and_go_back() -> None:
     assert called.contents[0] == thinking
     assert called.provider_state == turn_state
     again = translate_request(
-        _request(NOW, messages=[UserMessage("?"), called, ToolExecutionResultMessage("call_1", "now", "noon")])
+        request_for(NOW, messages=[UserMessage("?"), called, ToolExecutionResultMessage("call_1", "now", "noon")])
     )
     assert again.request.messages[2] == reply(text)
 

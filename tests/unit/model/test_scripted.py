@@ -153,6 +153,7 @@ async def test_made_up_ids_go_on_above_those_of_the_conversation() -> None:
     [
         ({"input": 10, "output": 5}, TokenUsage(10, 5, 15)),
         ({"input": 10}, TokenUsage(10)),
+        (TokenUsage(1, 2, 3), TokenUsage(1, 2, 3)),
         (
             {"input": 9, "output": 5, "total": 20, "cached_input": 3, "cache_write": 2, "reasoning": 1},
             TokenUsage(9, 5, 20, 3, 2, 1),
@@ -268,6 +269,7 @@ async def test_an_error_in_a_mapping_is_the_taxonomys(error: Any, expected: type
         ({"text": "a", "finish_reason": 3}, "a finish reason is a text"),
         ({"text": "a", "usage": 3}, "usage is a mapping"),
         ({"text": "a", "usage": {"input": -1}}, "'input' must be a whole number"),
+        ({"text": "a", "usage": {"input": "3"}}, "'input' must be a whole number"),
         ({"text": "a", "usage": {"in": 1}}, "unknown key 'in'"),
         ({"error": "boom"}, "an error is a mapping"),
         ({"error": {"type": "boom"}}, "unknown error type 'boom'"),
@@ -336,6 +338,10 @@ async def test_a_script_in_yaml_is_read_from_text_or_file(form: str, tmp_path: P
     assert (await model.chat(ASK)).token_usage == TokenUsage(10, 5, 15)
     with pytest.raises(RateLimitError, match="slow down"):
         await model.chat(ASK)
+
+
+def test_a_text_of_several_lines_is_a_script_however_it_ends() -> None:
+    assert ScriptedChatModel.from_yaml("- text: See\n- text: settings.yaml").turns_left == 2
 
 
 @pytest.mark.parametrize(

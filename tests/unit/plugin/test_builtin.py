@@ -47,6 +47,23 @@ class WeatherTools:
     def close(self) -> None:
         self.events.append("close")
 
+class Engine:
+    """Its start and end are its own: they cannot be called without arguments."""
+
+    def start(self, key: str) -> None:
+        raise AssertionError("started without a key")
+
+    async def aclose(self, account: str) -> None:
+        raise AssertionError("closed without an account")
+
+    def close(self) -> None:
+        self.closed = True
+
+    @tool
+    def honk(self) -> str:
+        "Honks."
+        return "honk"
+
 class Toolless:
     """Nothing for a model."""
 
@@ -157,14 +174,16 @@ async def test_python_tools_hands_the_constructor_its_values(context: BeanContex
 
 
 async def test_python_tools_starts_and_closes_its_object(context: BeanContext) -> None:
-    """What the object has of `start`, `aclose` and `close`; a tool of such a name is the model's to call."""
+    """What the object has of `start`, `aclose` and `close` without arguments; a tool of such a name is the model's."""
     source = made(context, "python_tools", component="WeatherTools")
     door = made(context, "python_tools", component="Door")
-    for item in (source, door):
+    engine = made(context, "python_tools", component="Engine")
+    for item in (source, door, engine):
         await item.start()
         await item.aclose()
 
     assert source.target.events == ["start", "close"]
+    assert engine.target.closed
     assert await names_of(door) == ["close"]
 
 
@@ -328,6 +347,16 @@ async def test_a_chat_client_asks_its_model_with_its_tools(context: BeanContext)
     assert {item.name for item in first.parameters.tools} == {"get_weather", "get_time", "add"}
     assert first.parameters.tool_choice == ToolChoice.REQUIRED
     assert second.parameters.tool_choice != ToolChoice.REQUIRED
+
+
+def test_a_chat_client_closes_the_service_that_it_made(context: BeanContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its threads go with it."""
+    client = made(context, "chat_client", model=ScriptedChatModel(["x"]))
+    closed: list[ToolService] = []
+    monkeypatch.setattr(ToolService, "close", lambda service: closed.append(service))
+    client.close()
+
+    assert closed == [client.service]
 
 
 def test_two_tools_of_one_name_are_found_when_the_client_is_made(context: BeanContext) -> None:

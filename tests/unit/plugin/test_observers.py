@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from collections.abc import Iterator
@@ -134,6 +135,18 @@ async def test_a_plain_turn_is_told(plugins: Plugins) -> None:
     assert sorted(map(str, seen())) == sorted(map(str, WHOLE))
 
 
+async def test_a_plugin_that_listens_to_tools_alone_is_told(plugins: Plugins, caplog: pytest.LogCaptureFixture) -> None:
+    """No other hook has to be there; this one says in the log that it was called."""
+    alone = Plugins(entry_points=[Found("raising", "fake_raising", "fake-raising", "1")])
+    alone.load_all()
+    with client_of(alone, ScriptedChatModel(_turns())) as client:
+        await client.chat("Weather?")
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "plugin 'raising' failed in its hook agentforge_tool_called: RuntimeError: no tools"
+    ]
+
+
 async def test_a_streamed_turn_is_told(plugins: Plugins) -> None:
     """In the order of the events, which are those of an unobserved client."""
     with client_of(plugins, ScriptedChatModel(_turns())) as client:
@@ -175,12 +188,13 @@ async def test_a_failed_turn_is_told_with_the_tools_that_ran(plugins: Plugins, s
 
 
 async def test_a_stream_that_is_left_early_ends_its_run(plugins: Plugins) -> None:
-    """Leaving the block ends the inner run as well."""
+    """Leaving the block ends the inner run as well; its one model call is told."""
     with client_of(plugins, ScriptedChatModel(["A long answer in several pieces."])) as client:
         async with client.stream("Tell me.") as events:
             async for _ in events:
                 break
-    assert all(kind == "model" for kind, *_ in seen())
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert [kind for kind, *_ in seen()] == ["model"]
 
 
 def test_without_listeners_a_client_is_not_observed() -> None:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from agentforge.errors import ToolArgumentsError
 from agentforge.tool.declare import tool
 from agentforge.tool.execution.default_executor import DefaultToolExecutor
+from tests.unit.tool.samples import Level
 
 # A busy machine is no fault of the code: no example has a time limit.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,11 +24,6 @@ CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 class Unit(enum.Enum):
     C = "celsius"
     F = "fahrenheit"
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-    HIGH = 2
 
 
 class Inner(BaseModel):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import enum
 import typing
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, Optional
+from typing import Annotated, Any, Literal, Optional
 from uuid import UUID
 
 import jsonschema_rs
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from agentforge.errors import ToolArgumentsError
 from agentforge.tool.declare import P, tool
 from agentforge.tool.execution.default_executor import DefaultToolExecutor
 from agentforge.tool.spec import strict_schema
+from tests.unit.tool.samples import Level, Open, Pair, Place
 
 
 class Unit(enum.Enum):
@@ -29,11 +29,6 @@ class Unit(enum.Enum):
 class Size(enum.Enum):
     Big = "big"
     BIG = "BIG"
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-    HIGH = 2
 
 
 class Kind(enum.Enum):
@@ -73,29 +68,13 @@ class Large(BaseModel):
     many: list[Small] = []
 
 
-class Open(BaseModel):
-    model_config = ConfigDict(extra="allow")
-    a: int
-
-
 class HasOpen(BaseModel):
     open: Open
     n: int = 0
 
 
-@dataclass
-class Place:
-    city: str
-    tags: dict[str, int] = field(default_factory=dict)
-
-
 class Options(typing.TypedDict, total=False):
     limit: int
-
-
-class Pair(NamedTuple):
-    left: int
-    right: str = "r"
 
 
 def executor(hint: Any, default: Any = ..., *, strict: bool | None = None) -> DefaultToolExecutor:

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
 
 from agentforge.errors import ToolArgumentsError, ToolDeclarationError, ToolExecutionError, ToolTimeoutError
 from agentforge.model.tool_call import ToolExecutionRequest
@@ -19,6 +18,7 @@ from agentforge.tool.declare import MemoryId, P, ReturnBehavior, tool
 from agentforge.tool.execution.default_executor import DefaultToolExecutor, bound_tools_from
 from agentforge.tool.execution.result import ToolExecutionResult
 from agentforge.tool.execution.run import Run, ToolContext
+from tests.unit.tool.samples import Level, Node, Shop
 
 
 def request(arguments: Any = "", name: str = "t") -> ToolExecutionRequest:
@@ -33,42 +33,6 @@ def run_tool(function: Any, arguments: Any = "") -> str:
 class Unit(enum.Enum):
     C = "celsius"
     F = "fahrenheit"
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-    HIGH = 2
-
-
-class Node(BaseModel):
-    name: str
-    kids: list[Node] = []
-
-
-class Shop:
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    @tool("Price.")
-    def price(self, item: str) -> str:
-        return f"{item}{self.n}"
-
-    @tool("Kind.")
-    @classmethod
-    def kind(cls, item: str) -> str:
-        return cls.__name__ + item
-
-    @staticmethod
-    @tool("Ping.", name="ping_it")
-    def ping(item: str) -> str:
-        return item
-
-    @tool("Private.")
-    def _hidden(self, item: str) -> str:
-        return "hidden" + item
-
-    def helper(self, item: str) -> str:
-        return item
 
 
 def temperature(unit: Unit = Unit.C, level: Level = Level.LOW) -> str:
@@ -191,7 +155,7 @@ async def test_a_sync_function_that_returns_an_awaitable_gives_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("price", "x3"), ("kind", "Shopx"), ("ping", "x"), ("ping_it", "x"), ("_hidden", "hiddenx")]
+    ("name", "text"), [("price", "x3"), ("kind", "Shopx"), ("ping", "x"), ("ping_it", "x"), ("__hidden", "hiddenx")]
 )
 def test_a_method_by_its_own_or_its_tools_name(name: str, text: str) -> None:
     assert DefaultToolExecutor(Shop(3), name).execute(request({"item": "x"})) == text
@@ -402,7 +366,7 @@ def test_a_bound_tool_carries_what_was_declared() -> None:
 
 
 def test_bound_tools_of_an_object_and_of_a_function() -> None:
-    assert [bound.name for bound in bound_tools_from(Shop(1))] == ["price", "kind", "ping_it", "_hidden"]
+    assert [bound.name for bound in bound_tools_from(Shop(1))] == ["price", "kind", "ping_it", "__hidden"]
     assert [bound.name for bound in bound_tools_from(search)] == ["search"]
     assert [bound.name for bound in bound_tools_from(Shop(1).helper)] == ["helper"]
     with pytest.raises(ToolDeclarationError, match="no method that is decorated"):

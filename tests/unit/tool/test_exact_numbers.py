@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import enum
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from agentforge.errors import ToolArgumentsError
 from agentforge.model.arguments import parse_arguments
 from agentforge.tool.execution.default_executor import DefaultToolExecutor
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-
-
-class Open(BaseModel):
-    model_config = ConfigDict(extra="allow")
-    a: int
+from tests.unit.tool.samples import Level, Open
 
 
 class Money(BaseModel):

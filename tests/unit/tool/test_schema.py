@@ -8,20 +8,20 @@ import json
 import subprocess
 import sys
 import typing
-from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, TypeVar
+from typing import Annotated, Any, Literal, NewType, Optional, TypeVar
 from uuid import UUID
 
 import jsonschema_rs
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from agentforge.errors import ToolDeclarationError
 from agentforge.tool.declare import P, tool
 from agentforge.tool.spec import tool_specification_from
 from agentforge.tool.spec.schema import tidy_schema
+from tests.unit.tool.samples import Level, Node, Open, Pair, Place
 
 OrderNumber = NewType("OrderNumber", str)
 Bound = TypeVar("Bound", bound=int)
@@ -33,11 +33,6 @@ class Unit(enum.Enum):
 
     def __str__(self) -> str:
         return "a display text"
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-    HIGH = 2
 
 
 class Shape(enum.Enum):
@@ -52,30 +47,9 @@ class Money(BaseModel):
     title: str = "t"
 
 
-class Open(BaseModel):
-    model_config = ConfigDict(extra="allow")
-    a: int
-
-
-class Node(BaseModel):
-    name: str
-    kids: list[Node] = []
-
-
-@dataclass
-class Place:
-    city: str
-    tags: dict[str, int] = field(default_factory=dict)
-
-
 class Options(typing.TypedDict, total=False):
     limit: int
     deep: typing.Required[bool]
-
-
-class Pair(NamedTuple):
-    left: int
-    right: str = "r"
 
 
 def schema_of(hint: Any, default: Any = ...) -> dict[str, Any]:

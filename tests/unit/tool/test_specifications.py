@@ -22,6 +22,7 @@ from agentforge.tool.spec import (
     tool_specifications_from,
     validate_specifications,
 )
+from tests.unit.tool.samples import Shop
 
 if TYPE_CHECKING:
     from agentforge.tool.execution.run import Run, ToolContext
@@ -112,34 +113,6 @@ def test_strict_and_metadata_are_carried() -> None:
 
 
 # -- what is a parameter -------------------------------------------------------------------------
-
-
-class Shop:
-    """Tools of every kind of method."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    @tool("Price.")
-    def price(self, item: str) -> str:
-        return f"{item}{self.n}"
-
-    @tool("Kind.")
-    @classmethod
-    def kind(cls, item: str) -> str:
-        return cls.__name__ + item
-
-    @staticmethod
-    @tool("Ping.")
-    def ping(item: str) -> str:
-        return item
-
-    @tool("Private.")
-    def __hidden(self, item: str) -> str:
-        return item
-
-    def helper(self, item: str) -> str:
-        return item
 
 
 class Callable_:  # noqa: N801
@@ -325,7 +298,7 @@ def test_the_class_hierarchy_is_walked_and_overrides_win() -> None:
 
 
 def test_private_and_all_other_kinds_of_methods_are_found_and_nothing_else() -> None:
-    assert names(Shop(1)) == ["price", "kind", "ping", "__hidden"]
+    assert names(Shop(1)) == ["price", "kind", "ping_it", "__hidden"]
 
 
 def test_a_private_method_declared_anew_by_a_child_is_one_tool() -> None:

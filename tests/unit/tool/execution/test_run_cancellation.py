@@ -23,8 +23,9 @@ from agentforge import (
     tool,
 )
 from agentforge.errors import RunCancelledError, RunError, RunTimeoutError
-from agentforge.model.history import mend_history
 from agentforge.model.scripted import call, calls
+from agentforge.tool.execution import RunStarted
+from tests.unit.tool.execution.support import valid
 
 
 class SteppingModel(ScriptedChatModel):
@@ -76,10 +77,6 @@ async def pay() -> str:
 def three_rounds() -> SteppingModel:
     batch = calls(call("look"), call("block"), call("pay"))
     return SteppingModel([batch, batch, batch, "done"])
-
-
-def valid(messages: Any) -> bool:
-    return mend_history(tuple(messages)) == (tuple(messages), ())
 
 
 async def tasks_gone() -> bool:
@@ -330,6 +327,63 @@ async def test_a_caller_cancelled_while_it_leaves_the_block_stays_cancelled_and_
         _ = streams[0].result
     release.set()
     assert await tasks_gone()
+
+
+async def test_a_write_that_still_waited_for_a_thread_when_its_run_was_cancelled_did_not_happen() -> None:
+    begun, release, run = asyncio.Event(), threading.Event(), Run()
+    loop = asyncio.get_running_loop()
+
+    @tool(effect="write")
+    def book() -> str:
+        "Holds the only thread."
+        loop.call_soon_threadsafe(begun.set)
+        release.wait(30)
+        return "booked"
+
+    service = ToolService(book, max_threads=1)
+    model = ScriptedChatModel([calls(call("book"), call("book")), "done"])
+    task = asyncio.create_task(service.chat(model, None, "q", context=run))
+    async with asyncio.timeout(10):
+        await begun.wait()
+        run.cancel()
+        with pytest.raises(RunCancelledError):
+            await task
+    release.set()
+    assert [e.outcome for e in run.tool_executions] == [ToolOutcome.IN_DOUBT, ToolOutcome.CANCELLED]
+    service.close()
+
+
+async def test_a_cancellation_from_outside_passes_on_though_the_run_was_cancelled_as_well() -> None:
+    begun, run = asyncio.Event(), Run()
+
+    @tool
+    async def waits() -> str:
+        "Waits."
+        begun.set()
+        await asyncio.Event().wait()
+        return "x"
+
+    task = asyncio.create_task(ToolService(waits).chat(ScriptedChatModel([call("waits")]), None, "q", context=run))
+    await begun.wait()
+    run.cancel()
+    await asyncio.sleep(0)  # the run's own cancellation is on its way
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert task.cancelled() and valid(run.messages)
+
+
+async def test_a_stream_starts_with_its_first_event_and_never_once_it_was_closed() -> None:
+    model = ScriptedChatModel([call("look"), "done"])
+    events = ToolService(look).stream(model, None, "q")
+    async with asyncio.timeout(5):
+        assert isinstance(await anext(events), RunStarted)
+        await events.aclose()
+        closed = ToolService(look).stream(model, None, "q")
+        await closed.aclose()
+        assert [event async for event in closed] == []
+    assert await tasks_gone()
+    assert len(model.requests) <= 1
 
 
 async def test_a_second_reader_of_a_stream_is_told_so_and_the_first_reads_on() -> None:

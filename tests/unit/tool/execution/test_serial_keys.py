@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from typing import Any
 
@@ -19,6 +20,7 @@ class Desk:
     def __init__(self) -> None:
         self.inside = self.most = 0
         self.order: list[str] = []
+        self.release = asyncio.Event()
 
     def enter(self, name: str) -> None:
         self.inside += 1
@@ -29,20 +31,20 @@ class Desk:
     async def visit(self, name: str) -> str:
         "Stays for a few steps."
         self.enter(name)
-        for _ in range(4):
-            await asyncio.sleep(0)
-        self.inside -= 1
+        try:
+            for _ in range(4):
+                await asyncio.sleep(0)
+        finally:
+            self.inside -= 1
         return name
 
     @tool(serial="desk", timeout=0.05)
     async def stubborn(self) -> str:
-        "Ignores its cancellation."
+        "Ignores its cancellation until it is released."
         self.order.append("stubborn")
-        for _ in range(20):
-            try:
-                await asyncio.sleep(0.02)
-            except asyncio.CancelledError:
-                continue
+        while not self.release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.release.wait()
         return "late"
 
 
@@ -146,7 +148,7 @@ async def test_one_who_is_cancelled_while_it_waits_keeps_nobody_back() -> None:
             await asyncio.gather(first, third)
             await asyncio.wait([second])
         assert second.exception() is None or isinstance(second.exception(), RunCancelledError)
-        assert desk.order[0] == "first" and desk.order[-1] == "third"
+        assert desk.order[0] == "first" and desk.order[-1] == "third" and desk.most == 1
         again = await service.chat(asking(call("visit", name="again")), None, "q")
         assert again.tool_executions[0].outcome is ToolOutcome.OK
 
@@ -160,6 +162,23 @@ async def test_the_time_of_a_call_begins_with_its_turn_and_an_abandoned_call_los
         found = [e.outcome for e in (await second).tool_executions]
     assert (await first).tool_executions[0].outcome is ToolOutcome.TIMED_OUT
     assert found == [ToolOutcome.TIMED_OUT, ToolOutcome.OK]
+    assert desk.order == ["stubborn", "stubborn", "next"]
+    desk.release.set()
+
+
+async def test_a_call_that_outlives_its_cancelled_run_loses_its_turn() -> None:
+    desk, run = Desk(), Run()
+    service = ToolService(desk, tool_timeout=None)
+    first = asyncio.create_task(service.chat(asking(call("stubborn")), None, "q", context=run))
+    async with asyncio.timeout(10):
+        while not desk.order:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        run.cancel()
+        with pytest.raises(RunCancelledError):
+            await first
+        after = await service.chat(asking(call("visit", name="next")), None, "q")
+    assert after.tool_executions[0].outcome is ToolOutcome.OK
+    desk.release.set()
 
 
 async def test_two_services_have_their_own_keys() -> None:

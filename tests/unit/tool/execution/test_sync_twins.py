@@ -75,6 +75,24 @@ def test_closing_ends_the_loops_thread_and_closes_the_models_used_on_it() -> Non
     assert threading.active_count() == before
 
 
+def test_a_model_that_fails_to_close_keeps_no_other_and_no_thread_open() -> None:
+    closed: list[str] = []
+
+    class Model(ScriptedChatModel):
+        async def aclose(self) -> None:
+            closed.append("tried")
+            raise OSError("the connection was gone")
+
+    before = threading.active_count()
+    service, models = ToolService(whose), [Model([call("whose"), "done"]) for _ in range(2)]
+    for model in models:
+        service.chat_sync(model, None, "q")
+    with pytest.raises(OSError, match="the connection was gone"):
+        service.close()
+    assert closed == ["tried", "tried"]
+    assert threading.active_count() == before
+
+
 @pytest.mark.parametrize("slotted", [False, True])
 def test_a_model_that_nobody_holds_any_more_is_not_held_by_the_service(slotted: bool) -> None:
     """One that allows no weak reference is held, and closed, until the service is."""

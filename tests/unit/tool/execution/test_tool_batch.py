@@ -23,7 +23,7 @@ from agentforge import (
     ToolService,
     tool,
 )
-from agentforge.errors import RunError
+from agentforge.errors import RunError, ToolLimitedError
 from agentforge.model.scripted import call, calls
 from agentforge.tool.execution import CallNext, PlannedCall, Proceed, Refuse, Verdict
 
@@ -192,7 +192,11 @@ async def test_tools_that_never_return_are_abandoned_and_other_conversations_go_
         return "quick"
 
     service = ToolService(never, quick, max_threads=4, max_abandoned_threads=6)
-    assert {outcome for outcome, _ in await outcomes(service, *["never"] * 6)} == {ToolOutcome.TIMED_OUT}
+    timed_out, limited = ToolOutcome.TIMED_OUT, ToolOutcome.LIMITED
+    # The last two found no thread in their time, and none of them begins after it.
+    found = [outcome for outcome, _ in await outcomes(service, *["never"] * 6)]
+    assert (found.count(timed_out), found.count(limited)) == (4, 2)
+    assert [outcome for outcome, _ in await outcomes(service, "never", "never")] == [timed_out, timed_out]
     assert service.thread_counts.abandoned == 6
     assert await outcomes(service, "quick") == [(ToolOutcome.OK, "quick")]
     # Beyond the bound: four more hold the last threads, then calls are refused without running.
@@ -200,6 +204,38 @@ async def test_tools_that_never_return_are_abandoned_and_other_conversations_go_
     ((outcome, text),) = await outcomes(service, "quick")
     assert outcome is ToolOutcome.LIMITED and "did not run" in text
     release.set()
+    service.close()
+
+
+async def test_a_write_that_found_no_thread_did_not_reach_its_tool_and_may_be_tried_again() -> None:
+    release = threading.Event()
+    service: ToolService
+
+    class Again:
+        async def around(self, call: PlannedCall, run: Run, next: CallNext) -> ToolExecutionResult:
+            try:
+                return await next(call, run)
+            except ToolLimitedError:
+                release.set()
+                async with asyncio.timeout(5):
+                    while service.thread_counts.abandoned:  # noqa: ASYNC110
+                        await asyncio.sleep(0.005)
+                return await next(call, run)
+
+    @tool(timeout=0.05)
+    def never() -> str:
+        "Holds the only thread."
+        release.wait(30)
+        return "late"
+
+    @tool(effect="write")
+    def pay() -> str:
+        "A write."
+        return "paid"
+
+    service = ToolService(never, pay, max_threads=1, max_abandoned_threads=0, interceptors=[Again()])
+    assert [outcome for outcome, _ in await outcomes(service, "never")] == [ToolOutcome.TIMED_OUT]
+    assert await outcomes(service, "pay") == [(ToolOutcome.OK, "paid")]
     service.close()
 
 

@@ -6,8 +6,7 @@ Every conversation runs twice, blocking and streamed: both must come to the same
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 
@@ -17,13 +16,10 @@ from agentforge import (
     ChatRequestParameters,
     ChatResponse,
     FinishReason,
-    P,
     ReturnBehavior,
     Run,
-    RunFinished,
     ScriptedChatModel,
     SystemMessage,
-    ToolChatResult,
     ToolChoice,
     ToolExecutionRequest,
     ToolExecutionResult,
@@ -43,32 +39,8 @@ from agentforge.errors import (
     ToolDeclarationError,
     ToolRoundTripLimitError,
 )
-from agentforge.model.history import mend_history
 from agentforge.model.scripted import call, calls
-
-QUESTION = "杭州今天天气怎么样？"
-
-
-class WeatherTools:
-    """Seed A's example."""
-
-    @tool("Current weather of a city.")
-    def get_weather(self, city: Annotated[str, P("name of the city")]) -> str:
-        return f"{city}: 22℃, sunny"
-
-    @tool
-    async def now(self) -> str:
-        """The current time."""
-        return "10:00"
-
-    def helper(self) -> str:
-        return "not a tool"
-
-
-@tool
-def fails(reason: str = "no reason") -> str:
-    """Always fails."""
-    raise ValueError(reason)
+from tests.unit.tool.execution.support import WeatherTools, converse, valid
 
 
 class Direct:
@@ -88,27 +60,6 @@ class Direct:
 SPECIFICATION = ToolSpecification(
     "echo", "Echo a text.", ToolParameters.builder().add_property("text", "string", "the text", True).build()
 )
-
-
-def valid(messages: Sequence[Any]) -> bool:
-    return mend_history(tuple(messages)) == (tuple(messages), ())
-
-
-async def converse(service: ToolService, turns: Sequence[Any], *arguments: Any, **options: Any) -> ToolChatResult:
-    """The conversation, blocking and streamed; both must agree."""
-    parameters = arguments[0] if arguments else None
-    plain = await service.chat(ScriptedChatModel(list(turns)), parameters, QUESTION, **options)
-    async with service.stream(ScriptedChatModel(list(turns)), parameters, QUESTION, **options) as events:
-        seen = [event async for event in events]
-    assert isinstance(seen[-1], RunFinished)
-    streamed = seen[-1].result
-    assert streamed.messages == plain.messages
-    assert streamed.token_usage == plain.token_usage
-    assert [(e.request, e.outcome, e.result_text()) for e in streamed.tool_executions] == [
-        (e.request, e.outcome, e.result_text()) for e in plain.tool_executions
-    ]
-    assert valid(plain.messages)
-    return plain
 
 
 # -- registration: the five forms of seed A 4.1 ------------------------------------------------------
@@ -290,6 +241,13 @@ async def test_a_forced_choice_holds_for_the_first_round_only_with_a_notice() ->
     result = await ToolService(WeatherTools()).chat(model, parameters, "q")
     assert [request.parameters.tool_choice for request in model.requests] == [ToolChoice.tool("now"), ToolChoice.AUTO]
     assert [notice.code for notice in result.notices] == ["tool_choice_first_round_only"]
+
+
+async def test_a_forced_choice_among_some_tools_goes_on_as_a_free_choice_among_them() -> None:
+    model = ScriptedChatModel([call("now"), "10:00"])
+    forced = ToolChoice.allowed(["now"], required=True)
+    await ToolService(WeatherTools()).chat(model, ChatRequestParameters(tool_choice=forced), "q")
+    assert [request.parameters.tool_choice for request in model.requests] == [forced, ToolChoice.allowed(["now"])]
 
 
 @pytest.mark.parametrize("pauses", [1, 3])

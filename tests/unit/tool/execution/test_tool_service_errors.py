@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 
 from agentforge import (
     ChatRequestParameters,
-    P,
-    RunFinished,
     ScriptedChatModel,
-    ToolChatResult,
     ToolErrorContext,
     ToolErrorHandlerResult,
     ToolExecutionRequest,
@@ -31,47 +27,14 @@ from agentforge.errors import (
     ConfigurationError,
     ModelError,
     ToolArgumentsError,
+    ToolError,
     ToolExecutionError,
     UnknownToolError,
 )
 from agentforge.masking import Secrets
-from agentforge.model.history import mend_history
 from agentforge.model.scripted import call, calls
 from agentforge.tool.error import ListKnownTools, Mask, ReturnToModel, Template
-
-
-class WeatherTools:
-    @tool("Current weather of a city.")
-    def get_weather(self, city: Annotated[str, P("name of the city")]) -> str:
-        return f"{city}: 22℃, sunny"
-
-    @tool
-    async def now(self) -> str:
-        """The current time."""
-        return "10:00"
-
-
-@tool
-def fails(reason: str = "no reason") -> str:
-    """Always fails."""
-    raise ValueError(reason)
-
-
-def valid(messages: Sequence[Any]) -> bool:
-    return mend_history(tuple(messages)) == (tuple(messages), ())
-
-
-async def converse(service: ToolService, turns: Sequence[Any]) -> ToolChatResult:
-    plain = await service.chat(ScriptedChatModel(list(turns)), None, "q")
-    async with service.stream(ScriptedChatModel(list(turns)), None, "q") as events:
-        seen = [event async for event in events]
-    assert isinstance(seen[-1], RunFinished)
-    assert [(e.outcome, e.result_text()) for e in seen[-1].result.tool_executions] == [
-        (e.outcome, e.result_text()) for e in plain.tool_executions
-    ]
-    assert valid(plain.messages)
-    return plain
-
+from tests.unit.tool.execution.support import WeatherTools, converse, fails, valid
 
 # -- errors (seed A 4.4) -----------------------------------------------------------------------------
 
@@ -262,6 +225,26 @@ async def test_what_a_handler_raises_ends_the_run_after_its_siblings_and_keeps_t
     assert finished == [1]
     assert [e.outcome for e in partial.tool_executions] == [ToolOutcome.OK, ToolOutcome.FAILED, ToolOutcome.CANCELLED]
     assert valid(partial.messages)
+
+
+@pytest.mark.parametrize("turn", [call("count", number="sk-canary-1"), call("sk-canary-1"), call("leaks")])
+async def test_registered_secrets_are_masked_in_the_history_of_a_run_that_a_handler_ended(turn: Any) -> None:
+    @tool
+    def count(number: int) -> int:
+        "Counts."
+        return number
+
+    @tool
+    async def leaks() -> str:
+        "Fails."
+        raise ValueError("key sk-canary-1 refused")
+
+    service = ToolService(count, leaks, secrets=Secrets(["sk-canary-1"]), execution_error_handler="rethrow")
+    with pytest.raises(ToolError) as caught:
+        await service.chat(ScriptedChatModel([turn]), None, "q")
+    ((execution,), messages) = caught.value.partial.tool_executions, caught.value.partial.messages
+    assert "***" in execution.result_text() and "sk-canary-1" not in execution.result_text()
+    assert messages[-1].text == execution.result_text()
 
 
 async def test_registered_secrets_never_reach_the_model_in_an_error() -> None:

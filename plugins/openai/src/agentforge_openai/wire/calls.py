@@ -6,9 +6,9 @@ order of the rules is that of how much each sign can be trusted.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
+from agentforge_openai.wire.json_text import is_object
 from agentforge_openai.wire.reply import CALL_EXTRAS, RawCall, arguments_text, extras_of
 
 __all__ = ("CallCollector",)
@@ -71,7 +71,7 @@ class CallCollector:
         if identity:
             return bool(call.id) and identity != call.id
         # A complete object cannot go on: a name, without an id to match or with arguments of its own, is a new call.
-        return bool(name) and (not call.id or bool(text.strip())) and _is_object("".join(call.pieces))
+        return bool(name) and (not call.id or bool(text.strip())) and is_object("".join(call.pieces))
 
     def _open(self) -> int:
         self.calls.append(RawCall())
@@ -80,10 +80,3 @@ class CallCollector:
 
 def _blank_or_text(value: object) -> str:
     return value if isinstance(value, str) and not value.isspace() else ""
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False

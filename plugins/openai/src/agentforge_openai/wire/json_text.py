@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("dump_arguments", "dump_bytes", "dump_text", "load", "load_mended", "utf8")
+__all__ = ("dump_arguments", "dump_bytes", "dump_text", "is_object", "load", "load_mended", "utf8")
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _ARGUMENTS = {"function": "arguments", "function_call": "arguments", "custom": "input"}
@@ -64,6 +64,18 @@ def _finite(text: str) -> float:
 
 #: The value of a JSON text; raises ``ValueError`` also for numbers that no JSON can hold (``NaN``, ``1e400``).
 load = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).decode
+
+
+def is_object(text: str | bytes) -> bool:
+    """Whether this is the whole text of a JSON object; numbers that are none do not count against it.
+
+    >>> is_object('{"a": NaN}'), is_object('{"a"'), is_object("[]")
+    (True, False, False)
+    """
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def load_mended(content: str | bytes) -> tuple[Any, bool]:

@@ -56,7 +56,10 @@ def call_id_of(identity: str, pattern: str | None) -> str:
     for made in (f"call_{digest[:24]}", digest[:9]):
         if re.fullmatch(pattern, made):
             return made
-    raise UnsupportedFeatureError(f"no call id can be made that fits the vendor's rule {pattern!r}")
+    raise UnsupportedFeatureError(
+        f"no call id can be made that fits the vendor's rule {pattern!r}",
+        next_step="Change call_id_pattern of the VendorRow, or set it to None where the endpoint takes any id.",
+    )
 
 
 def alias_map(names: Iterable[str], pattern: str) -> Mapping[str, str]:

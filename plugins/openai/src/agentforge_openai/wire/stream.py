@@ -21,7 +21,7 @@ from agentforge.model import (
 )
 from agentforge_openai.wire.calls import CallCollector
 from agentforge_openai.wire.errors import error_in_answer, holds_error, too_large
-from agentforge_openai.wire.json_text import load, load_mended
+from agentforge_openai.wire.json_text import is_object, load, load_mended
 from agentforge_openai.wire.reply import Answering, Reply, first_choice
 
 __all__ = ("StreamDecoder",)
@@ -95,7 +95,7 @@ class StreamDecoder:
             if event.event == "error":
                 self._fail(event.data)
             # A last event without its blank line may be whole or cut; cut JSON means a cut stream.
-            if _is_complete(event.data) or event.data.strip() == b"[DONE]":
+            if is_object(event.data) or event.data.strip() == b"[DONE]":
                 self._take(event.data, events)
         reply = self._reply
         if not self._ended and reply.finish_word is None and not self._may_end_here():
@@ -113,7 +113,11 @@ class StreamDecoder:
                 request_id=request_id_of(self._headers),
             )
         if not self._has_choices:
-            raise ProtocolError("the stream ended without any choice", request_id=request_id_of(self._headers))
+            raise ProtocolError(
+                "the stream ended without any choice",
+                request_id=request_id_of(self._headers),
+                next_step="Check that base_url points at a Chat Completions API.",
+            )
         response = reply.response(self._answering)
         for index, request in enumerate(response.ai_message.tool_execution_requests):
             events.append(ToolCallReady(request, index))
@@ -130,7 +134,7 @@ class StreamDecoder:
         calls = self._reply.calls
         if not self._answering.unfinished_calls_allowed or not calls:
             return False
-        return all(call.name and _is_complete("".join(call.pieces) or "{}") for call in calls)
+        return all(call.name and is_object("".join(call.pieces) or "{}") for call in calls)
 
     def _take(self, data: bytes, events: list[ChatEvent]) -> None:
         self._number += 1
@@ -253,10 +257,3 @@ class StreamDecoder:
         if self._answering.aliases:
             name = self._answering.aliases.get(name, name)
         events.append(ToolCallDelta(position, call.id or None, name or None, text))
-
-
-def _is_complete(text: str | bytes) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
