@@ -5,7 +5,7 @@
 `agentforge.config.settings`, since it loads pydantic.
 """
 
-from agentforge.config.bean_options import BeanOptions
+from agentforge.config.bean_options import BeanOptions, Condition
 from agentforge.config.definition import BeanDefinition, RootDefinition, read_bean, read_root
 from agentforge.config.diagnostic import Diagnostic, did_you_mean, nearest, render
 from agentforge.config.faults import ConfigurationFaults, Reporter
@@ -29,6 +29,7 @@ from agentforge.config.source import from_mapping, read_yaml
 __all__ = (
     "BeanDefinition",
     "BeanOptions",
+    "Condition",
     "ConfigurationFaults",
     "Diagnostic",
     "Entry",

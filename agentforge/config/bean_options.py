@@ -12,7 +12,7 @@ from agentforge.config.faults import Reporter
 from agentforge.config.nodes import MappingNode, Mark, Node, ObjectNode, ScalarNode, SecretNode, SequenceNode
 from agentforge.config.scalars import plain_value
 
-__all__ = ("BeanOptions", "kind_of", "read_options", "read_texts")
+__all__ = ("BeanOptions", "Condition", "kind_of", "read_options", "read_texts")
 
 #: Words of the format that this version does not carry out.
 _LATER = ("when", "extends")
@@ -26,22 +26,41 @@ _KINDS: dict[type[Any], str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of ``when``; a bean is in when all of its conditions hold.
+
+    ``profile``: one of ``values`` is active. ``property``, ``plugin``, ``missing_bean``: each of them holds. A value
+    with ``!`` in front holds when it would not without.
+    """
+
+    kind: Literal["profile", "property", "plugin", "missing_bean"]
+    values: tuple[str, ...]
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
 class BeanOptions:
     """The container's options for a bean.
 
     ``lazy``: built at its first use, not at the start. ``init`` and ``destroy``: methods called after it is built and
-    before it is let go. ``scope``: one for all, or a new one for each use. ``primary``: taken where several fit.
-    ``order``: lower comes first in a list of all beans of a type.
+    before it is let go. ``scope``: one for all, a new one for each use, or one for each conversation run. ``primary``:
+    taken where several fit. ``order``: lower comes first in a list of all beans of a type. ``extends``: the bean whose
+    definition lies below this one. ``abstract``: only there to be extended. ``when``: the conditions under which it is
+    there. ``provider``: its users get a callable that gives it.
     """
 
     lazy: bool = False
     depends_on: tuple[tuple[str, Mark], ...] = ()
     init: str | None = None
     destroy: str | None = None
-    scope: Literal["singleton", "prototype"] = "singleton"
+    scope: Literal["singleton", "prototype", "invocation"] = "singleton"
     primary: bool = False
     aliases: tuple[tuple[str, Mark], ...] = ()
     order: int | None = None
+    extends: tuple[str, Mark] | None = None
+    abstract: bool = False
+    when: tuple[Condition, ...] = ()
+    provider: bool = False
 
 
 def kind_of(node: Node) -> str:

@@ -322,7 +322,7 @@ class _Compiler:
             options=self._resolved(draft.options),
             settings=draft.settings,
             uses=grouped(draft.references, draft.many),
-            arguments=dict.fromkeys(draft.lists, ()) | grouped(draft.arguments, draft.lists),
+            arguments={**dict.fromkeys(draft.lists, ()), **grouped(draft.arguments, draft.lists)},
             given=draft.given,
             anonymous=draft.anonymous,
             definition=draft.definition,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentforge.config import BeanDefinition, BeanOptions, Entry, MappingNode, Mark, Node, ObjectNode, SequenceNode
 from agentforge.config.nodes import node_at
-from agentforge.container.plan import Pending
+from agentforge.container.plan import Pending, Target
 
 if TYPE_CHECKING:
     from agentforge.plugin import BeanSettings, BeanType, RefField
@@ -93,7 +93,7 @@ def with_node(node: Node, path: Sequence[str], new: Node) -> Node:
     return SequenceNode(tuple(items), node.mark, node.layer)
 
 
-def grouped(references: Sequence[Reference], many: Collection[str]) -> dict[str, str | tuple[str, ...]]:
+def grouped(references: Sequence[Reference], many: Collection[str]) -> dict[str, Target]:
     """The targets by setting or parameter; those in ``many`` have a list, of one bean too."""
     found: dict[str, Any] = {}
     for reference in references:

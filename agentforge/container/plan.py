@@ -8,16 +8,37 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from agentforge.config import BeanDefinition, BeanOptions, Mark
+from agentforge.config import BeanDefinition, BeanOptions, MappingNode, Mark
 from agentforge.masking import Secrets
 
 if TYPE_CHECKING:
     from agentforge.plugin import BeanSettings, BeanType, Components
 
-__all__ = ("Pending", "Plan", "PlannedBean", "Uses")
+__all__ = ("ConditionResult", "Pending", "Plan", "PlannedBean", "ProviderOf", "Target", "Uses")
 
-Uses: TypeAlias = "Mapping[str, str | tuple[str, ...]]"
+
+@dataclass(frozen=True, slots=True)
+class ProviderOf:
+    """Stands for a callable that gives the bean ``id``: asked for later, so no edge of the build order."""
+
+    id: str
+
+
+Target: TypeAlias = "str | tuple[str, ...] | Mapping[str, str] | ProviderOf"
+"""What fills one place: a bean, a list of beans, beans by name, or a callable that gives one."""
+
+Uses: TypeAlias = "Mapping[str, Target]"
 """Which beans fill what: a settings field by its dotted path, or a constructor's parameter by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionResult:
+    """Why a conditional bean is in or out: one sentence a condition, in the order of the file."""
+
+    bean_id: str
+    mark: Mark
+    included: bool
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +85,7 @@ class PlannedBean:
         """The ids of all beans that must exist before this one, each once."""
         found: dict[str, None] = {}
         for target in (*self.uses.values(), *self.arguments.values()):
-            found.update(dict.fromkeys((target,) if isinstance(target, str) else target))
+            found.update(dict.fromkeys(_ids_of(target)))
         found.update(dict.fromkeys(name for name, _ in self.options.depends_on))
         return tuple(found)
 
@@ -76,7 +97,9 @@ class PlannedBean:
 class Plan:
     """All beans in the order in which they are built, each after those it needs.
 
-    ``declared`` are the ids of the file in its order, ``aliases`` other names for them.
+    ``declared`` are the ids of the file in its order, ``aliases`` other names for them. ``conditions`` says of every
+    conditional bean why it is in or out. ``tree`` is the configuration with all layers merged and placeholders filled,
+    where each value still knows who set it. ``environment`` are the variables, ``.env`` below them.
     """
 
     beans: Mapping[str, PlannedBean]
@@ -85,6 +108,9 @@ class Plan:
     components: Components
     secrets: Secrets
     warnings: tuple[str, ...] = ()
+    conditions: tuple[ConditionResult, ...] = ()
+    tree: MappingNode | None = field(default=None, repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beans", MappingProxyType(dict(self.beans)))
@@ -107,3 +133,11 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({' -> '.join(self.beans)})"
+
+
+def _ids_of(target: Target) -> tuple[str, ...]:
+    if isinstance(target, str):
+        return (target,)
+    if isinstance(target, ProviderOf):
+        return ()
+    return tuple(target.values()) if isinstance(target, Mapping) else target

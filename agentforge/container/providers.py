@@ -11,11 +11,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, cast
 
 from agentforge.container import codes
 from agentforge.container.faults import BeanCreationError
-from agentforge.container.plan import Plan, PlannedBean, Uses
+from agentforge.container.plan import Plan, PlannedBean, ProviderOf, Target, Uses
 
 __all__ = ("Beans", "Maker")
 
@@ -86,15 +87,20 @@ class Beans:
     def _injections(self, uses: Uses) -> Any:
         from dependency_injector import providers
 
-        found = {
-            name: self._providers[target]
-            if isinstance(target, str)
-            else providers.List(*(self._providers[each] for each in target))
-            if target
-            else providers.Factory(list)  # the library's own empty list is a tuple
-            for name, target in uses.items()
-        }
-        return providers.Dict(found)
+        return providers.Dict({name: self._injection(target) for name, target in uses.items()})
+
+    def _injection(self, target: Target) -> Any:
+        from dependency_injector import providers
+
+        if isinstance(target, str):
+            return self._providers[target]
+        if isinstance(target, ProviderOf):
+            return providers.Object(partial(self.get, target.id))
+        if isinstance(target, Mapping):
+            return providers.Dict({name: self._providers[each] for name, each in target.items()})
+        if not target:
+            return providers.Factory(list)  # the library's own empty list is a tuple
+        return providers.List(*(self._providers[each] for each in target))
 
     def _guarded(self, bean: PlannedBean) -> Callable[..., object]:
         def make(uses: Mapping[str, Any], arguments: Mapping[str, Any]) -> object:
