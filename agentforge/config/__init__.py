@@ -1,7 +1,8 @@
 """From text to checked definitions: YAML with places, layers, placeholders, secrets, and faults that say what to do.
 
-`load_layers` reads the files, `interpolate` fills the placeholders, `read_root` checks the shape; `value_for` and
-`report_validation` stand between a bean's settings and the model of its type. `AgentForgeSettings` is in
+`load_layers` reads the files, `inherit` lays beans over those that they extend, `interpolate` fills the placeholders,
+`read_root` checks the shape; `value_for` and `report_validation` stand between a bean's settings and the model of its
+type. `AgentForgeSettings` is in
 `agentforge.config.settings`, since it loads pydantic.
 """
 
@@ -10,7 +11,8 @@ from agentforge.config.definition import BeanDefinition, RootDefinition, read_be
 from agentforge.config.diagnostic import Diagnostic, did_you_mean, nearest, render
 from agentforge.config.faults import ConfigurationFaults, Reporter
 from agentforge.config.fitting import hide_secrets, mark_of, report_validation, value_for
-from agentforge.config.interpolation import Variables, interpolate
+from agentforge.config.inheritance import inherit
+from agentforge.config.interpolation import interpolate
 from agentforge.config.layers import Layers, folder_of, load_layers, load_mapping
 from agentforge.config.merge import merge
 from agentforge.config.nodes import (
@@ -23,8 +25,11 @@ from agentforge.config.nodes import (
     SecretNode,
     SequenceNode,
 )
+from agentforge.config.plugin_switches import PluginSwitches
 from agentforge.config.scalars import to_value
 from agentforge.config.source import from_mapping, read_yaml
+from agentforge.config.trust import Trust
+from agentforge.config.variables import SecretSource, Variables
 
 __all__ = (
     "BeanDefinition",
@@ -38,16 +43,20 @@ __all__ = (
     "Mark",
     "Node",
     "ObjectNode",
+    "PluginSwitches",
     "Reporter",
     "RootDefinition",
     "ScalarNode",
     "SecretNode",
+    "SecretSource",
     "SequenceNode",
+    "Trust",
     "Variables",
     "did_you_mean",
     "folder_of",
     "from_mapping",
     "hide_secrets",
+    "inherit",
     "interpolate",
     "load_layers",
     "load_mapping",

@@ -4,38 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agentforge.config import codes
+from agentforge.config.conditions import Condition, read_conditions
 from agentforge.config.diagnostic import did_you_mean
 from agentforge.config.faults import Reporter
-from agentforge.config.nodes import MappingNode, Mark, Node, ObjectNode, ScalarNode, SecretNode, SequenceNode
+from agentforge.config.nodes import MappingNode, Mark, Node, ScalarNode
 from agentforge.config.scalars import plain_value
+from agentforge.config.shapes import is_nothing, kind_of, read_texts, report_bad
 
-__all__ = ("BeanOptions", "Condition", "kind_of", "read_options", "read_texts")
+__all__ = ("INHERITED", "BeanOptions", "Condition", "read_options")
 
-#: Words of the format that this version does not carry out.
-_LATER = ("when", "extends")
-_SCOPES = ("singleton", "prototype")
-_KINDS: dict[type[Any], str] = {
-    SequenceNode: "a list",
-    MappingNode: "a mapping",
-    SecretNode: "a secret",
-    ObjectNode: "an object",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition of ``when``; a bean is in when all of its conditions hold.
-
-    ``profile``: one of ``values`` is active. ``property``, ``plugin``, ``missing_bean``: each of them holds. A value
-    with ``!`` in front holds when it would not without.
-    """
-
-    kind: Literal["profile", "property", "plugin", "missing_bean"]
-    values: tuple[str, ...]
-    mark: Mark
+#: What a bean takes over from the ``bean:`` block of the one that it extends.
+INHERITED = ("scope", "lazy", "init", "destroy")
+#: What has no meaning for a bean that is written in place: nobody can name it, and it comes and goes with its user.
+_NOT_IN_PLACE = ("abstract", "aliases", "extends", "when")
+_Scope = Literal["singleton", "prototype", "invocation"]
+_SCOPES = get_args(_Scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +39,7 @@ class BeanOptions:
     depends_on: tuple[tuple[str, Mark], ...] = ()
     init: str | None = None
     destroy: str | None = None
-    scope: Literal["singleton", "prototype", "invocation"] = "singleton"
+    scope: _Scope = "singleton"
     primary: bool = False
     aliases: tuple[tuple[str, Mark], ...] = ()
     order: int | None = None
@@ -63,39 +49,12 @@ class BeanOptions:
     provider: bool = False
 
 
-def kind_of(node: Node) -> str:
-    """What a node is, in words that show no value.
+def read_options(node: Node | None, path: str, reporter: Reporter, *, in_place: bool = False) -> BeanOptions:
+    """Check a ``bean:`` block; a faulty option is reported and keeps its default.
 
-    >>> kind_of(ScalarNode("", True, Mark("app.yaml", 1, 1), "file"))
-    'nothing'
+    ``in_place``: the bean stands inside the settings of another, where some options have no meaning.
     """
-    if isinstance(node, ScalarNode):
-        return "nothing" if node.plain and plain_value(node.text) is None else "a single value"
-    return _KINDS[type(node)]
-
-
-def read_texts(node: Node | None, path: str, reporter: Reporter) -> tuple[tuple[str, Mark], ...]:
-    """A list of names, each with its place; nothing stands for an empty list."""
-    if node is None or kind_of(node) == "nothing":
-        return ()
-    if not isinstance(node, SequenceNode):
-        message = f"'{path}' is a list of names, not {kind_of(node)}"
-        step = f"Write '[{node.text}]'." if isinstance(node, ScalarNode) else "Write a list: [first, second]."
-        reporter.report(codes.BAD_VALUE, message, node.mark, next_step=step, path=path)
-        return ()
-    found = []
-    for number, item in enumerate(node.items):
-        if isinstance(item, ScalarNode) and item.text:
-            found.append((item.text, item.mark))
-        else:
-            message = f"'{path}' is a list of names, and this one is {kind_of(item)}"
-            reporter.report(codes.BAD_VALUE, message, item.mark, path=f"{path}.{number}")
-    return tuple(found)
-
-
-def read_options(node: Node | None, path: str, reporter: Reporter) -> BeanOptions:
-    """Check a ``bean:`` block; a faulty option is reported and keeps its default."""
-    if node is None or kind_of(node) == "nothing":
+    if node is None or is_nothing(node):
         return BeanOptions()
     if not isinstance(node, MappingNode):
         message = f"'bean' is a mapping of the container's options, not {kind_of(node)}"
@@ -105,14 +64,13 @@ def read_options(node: Node | None, path: str, reporter: Reporter) -> BeanOption
     found: dict[str, Any] = {}
     for key, entry in node.entries.items():
         where = f"{path}.{key}"
-        if key in _LATER:
-            step = "Remove it."
-            reporter.report(
-                codes.NOT_SUPPORTED, f"'{key}' is not supported yet", entry.key_mark, next_step=step, path=where
-            )
-        elif key not in _READERS:
+        if key not in _READERS:
             message = f"unknown option '{key}' of the container"
             step = did_you_mean(key, _READERS)
+            reporter.report(codes.UNKNOWN_KEY, message, entry.key_mark, next_step=step, path=where)
+        elif in_place and key in _NOT_IN_PLACE:
+            message = f"'{key}' has no meaning for a bean that is written in place"
+            step = "Declare the bean under 'beans', and name it here."
             reporter.report(codes.UNKNOWN_KEY, message, entry.key_mark, next_step=step, path=where)
         else:
             value = _READERS[key](entry.node, where, reporter)
@@ -121,17 +79,11 @@ def read_options(node: Node | None, path: str, reporter: Reporter) -> BeanOption
     return BeanOptions(**found)
 
 
-def _bad(node: Node, path: str, reporter: Reporter, wanted: str, step: str | None = None) -> None:
-    shown = f"'{node.text}'" if isinstance(node, ScalarNode) and node.text else kind_of(node)
-    name = path.rpartition(".")[2]
-    reporter.report(codes.BAD_VALUE, f"'{name}' is {wanted}, not {shown}", node.mark, next_step=step, path=path)
-
-
 def _truth(node: Node, path: str, reporter: Reporter) -> bool | None:
     value = plain_value(node.text) if isinstance(node, ScalarNode) else None
     if isinstance(value, bool):
         return value
-    _bad(node, path, reporter, "true or false")
+    report_bad(node, path, reporter, "true or false", "Write true or false; yes, no, on and off are texts.")
     return None
 
 
@@ -139,14 +91,15 @@ def _number(node: Node, path: str, reporter: Reporter) -> int | None:
     value = plain_value(node.text) if isinstance(node, ScalarNode) else None
     if type(value) is int:
         return value
-    _bad(node, path, reporter, "a whole number")
+    report_bad(node, path, reporter, "a whole number", "Write digits, such as 10; a lower number comes first.")
     return None
 
 
 def _method(node: Node, path: str, reporter: Reporter) -> str | None:
     if isinstance(node, ScalarNode) and node.text.isidentifier() and not node.text.startswith("_"):
         return node.text
-    _bad(node, path, reporter, "the name of a public method", "Name a method of the bean, without dots.")
+    step = "Name a method of the bean, without dots."
+    report_bad(node, path, reporter, "the name of a public method", step)
     return None
 
 
@@ -154,16 +107,14 @@ def _scope(node: Node, path: str, reporter: Reporter) -> str | None:
     text = node.text if isinstance(node, ScalarNode) else ""
     if text in _SCOPES:
         return text
-    if text == "invocation":
-        reporter.report(
-            codes.NOT_SUPPORTED,
-            "the scope 'invocation' is not supported yet",
-            node.mark,
-            next_step="Known here: singleton, prototype.",
-            path=path,
-        )
-    else:
-        _bad(node, path, reporter, "'singleton' or 'prototype'", did_you_mean(text, _SCOPES))
+    report_bad(node, path, reporter, "'singleton', 'prototype' or 'invocation'", did_you_mean(text, _SCOPES))
+    return None
+
+
+def _name(node: Node, path: str, reporter: Reporter) -> tuple[str, Mark] | None:
+    if isinstance(node, ScalarNode) and node.text and not is_nothing(node):
+        return node.text, node.mark
+    report_bad(node, path, reporter, "the name of a bean", "Name the one bean whose definition lies below this one.")
     return None
 
 
@@ -176,4 +127,8 @@ _READERS: dict[str, Callable[[Node, str, Reporter], object]] = {
     "primary": _truth,
     "aliases": read_texts,
     "order": _number,
+    "extends": _name,
+    "abstract": _truth,
+    "when": read_conditions,
+    "provider": _truth,
 }

@@ -11,13 +11,16 @@ __all__ = (
     "BAD_VALUE",
     "BAD_VERSION",
     "DUPLICATE_KEY",
+    "EXTENDS_CYCLE",
     "FILE_NOT_READ",
     "INCLUDE_CYCLE",
     "MISSING_KEY",
     "NOT_FROM_HERE",
-    "NOT_SUPPORTED",
+    "NOT_TRUSTED",
     "PROFILE_NOT_FOUND",
+    "SECRET_SOURCE_FAILED",
     "TOO_LARGE",
+    "UNKNOWN_BASE",
     "UNKNOWN_KEY",
     "UNSET_SECRET",
     "UNSET_VARIABLE",
@@ -48,7 +51,7 @@ BAD_VERSION = "AF110"
 UNSET_VARIABLE = "AF111"
 #: A placeholder that cannot be read.
 BAD_PLACEHOLDER = "AF112"
-#: A secret is neither in the environment nor in the secrets directory.
+#: No source has the secret: the environment, the secrets directory, plugins.
 UNSET_SECRET = "AF113"
 #: A bean's name that is not allowed.
 BAD_BEAN_ID = "AF114"
@@ -58,7 +61,13 @@ NOT_FROM_HERE = "AF115"
 PROFILE_NOT_FOUND = "AF116"
 #: A value from the environment or the command line that cannot be put into its place.
 BAD_OVERRIDE = "AF117"
-#: A known word whose meaning this version does not carry out.
-NOT_SUPPORTED = "AF118"
 #: Files that include one another.
 INCLUDE_CYCLE = "AF119"
+#: ``extends`` names no bean, or something that is no definition.
+UNKNOWN_BASE = "AF120"
+#: Beans that extend one another.
+EXTENDS_CYCLE = "AF121"
+#: A plugin that was asked for a secret failed.
+SECRET_SOURCE_FAILED = "AF122"
+#: Something that only a trusted configuration may do: choose code, or leave its folder.
+NOT_TRUSTED = "AF123"

@@ -118,11 +118,15 @@ class Composer:
     def _check_tag(self, event: Any, mark: Mark) -> None:
         if event.tag is not None:
             name = event.tag.replace("tag:yaml.org,2002:", "!!")
+            # What is meant as "not this" reads as a tag without a value.
+            negation = not name.startswith("!!") and (name.endswith(",") or not getattr(event, "value", "-"))
             self._reporter.report(
                 codes.UNUSED_YAML,
                 f"the tag '{name}' is not taken here",
                 mark,
-                next_step="Remove it; a value in quotes is text.",
+                next_step=f'Put it in quotes: "{name.rstrip(",")}".'
+                if negation
+                else "Remove it; a value in quotes is text.",
                 path=self._path(),
             )
 

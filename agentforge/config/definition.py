@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from agentforge.config import codes
-from agentforge.config.bean_options import BeanOptions, kind_of, read_options, read_texts
+from agentforge.config.bean_options import BeanOptions, read_options
 from agentforge.config.diagnostic import did_you_mean, nearest
 from agentforge.config.faults import Reporter
-from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode
+from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, node_at
+from agentforge.config.plugin_switches import PluginSwitches, read_plugins
 from agentforge.config.scalars import plain_value
+from agentforge.config.shapes import ROOT_KEYS, is_nothing, kind_of, read_texts
 
 __all__ = (
     "FORMAT_VERSION",
@@ -27,17 +29,20 @@ __all__ = (
 
 #: The version of the file format that this program reads.
 FORMAT_VERSION = 1
-#: The keys of a configuration's root; there are no others.
-ROOT_KEYS = ("agentforge", "scan", "include", "plugins", "beans")
 #: Names that no bean may have, since files and programs mean something else by them.
 RESERVED_IDS = frozenset({"app", "bean", "beans", "type"})
 
+#: Layers whose values belong to beans that others declare.
+_OUTSIDE = frozenset({".env", "environment", "command line"})
 _ID = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class BeanDefinition:
-    """A bean as it stands in the file: ``settings`` are its keys without ``type`` and ``bean``, not yet checked."""
+    """A bean as it stands in the file: ``settings`` are its keys without ``type`` and ``bean``, not yet checked.
+
+    ``type`` is empty for an abstract bean without one, which only lends its settings.
+    """
 
     id: str
     type: str
@@ -55,7 +60,7 @@ class RootDefinition:
     version: int
     scan: tuple[tuple[str, Mark], ...]
     include: tuple[tuple[str, Mark], ...]
-    plugins: tuple[tuple[str, Mark], ...]
+    plugins: PluginSwitches
     beans: Mapping[str, BeanDefinition]
     mark: Mark
 
@@ -78,12 +83,13 @@ def read_root(node: MappingNode, reporter: Reporter) -> RootDefinition:
             message = f"unknown key '{key}' at the root"
             step = did_you_mean(key, ROOT_KEYS)
             reporter.report(codes.UNKNOWN_KEY, message, entry.key_mark, next_step=step, path=key)
-    lists = {key: read_texts(node.get(key), key, reporter) for key in ("scan", "include", "plugins")}
     return RootDefinition(
         version=_read_version(node.entries.get("agentforge"), reporter),
+        scan=read_texts(node.get("scan"), "scan", reporter),
+        include=read_texts(node.get("include"), "include", reporter),
+        plugins=read_plugins(node.get("plugins"), reporter),
         beans=_read_beans(node.get("beans"), reporter),
         mark=node.mark,
-        **lists,
     )
 
 
@@ -111,26 +117,32 @@ def read_bean(
     if not anonymous:
         _check_id(bean_id, mark, path, reporter)
     if not isinstance(node, MappingNode):
-        step = f"Write '{bean_id}: {{type: {node.text}}}'." if isinstance(node, ScalarNode) and node.text else None
+        # A value from outside may be anything, a key among it, and is not repeated.
+        shown = node.text if isinstance(node, ScalarNode) and node.mark.in_file else ""
+        step = f"Write '{bean_id}: {{type: {shown or '…'}}}'."
         message = f"the bean '{bean_id}' is a mapping with a 'type', not {kind_of(node)}"
         reporter.report(codes.BAD_VALUE, message, node.mark, next_step=step, path=path)
         return None
-    options = read_options(node.get("bean"), f"{path}.bean", reporter)
+    options = read_options(node.get("bean"), f"{path}.bean", reporter, in_place=anonymous)
     found = node.get("type")
+    settings = MappingNode(
+        {key: entry for key, entry in node.entries.items() if key not in ("type", "bean")}, node.mark, node.layer
+    )
     if found is None:
-        _report_no_type(bean_id, node, mark, path, reporter)
+        if options.abstract:
+            return BeanDefinition(bean_id, "", mark, settings, options, mark)
+        _report_no_type(bean_id, node, options, mark, path, reporter)
         return None
-    if not isinstance(found, ScalarNode) or not found.text or kind_of(found) == "nothing":
+    if not isinstance(found, ScalarNode) or not found.text or is_nothing(found):
         message = f"the type of '{bean_id}' is a name, not {kind_of(found)}"
         step = "Such as 'type: scripted'."
         reporter.report(codes.BAD_VALUE, message, found.mark, next_step=step, path=f"{path}.type")
         return None
-    settings = {key: entry for key, entry in node.entries.items() if key not in ("type", "bean")}
     return BeanDefinition(
         id=bean_id,
         type=found.text,
         type_mark=found.mark,
-        settings=MappingNode(settings, node.mark, node.layer),
+        settings=settings,
         options=options,
         mark=mark,
         anonymous=anonymous,
@@ -155,7 +167,7 @@ def _read_version(entry: Entry | None, reporter: Reporter) -> int:
 
 
 def _read_beans(node: Node | None, reporter: Reporter) -> dict[str, BeanDefinition]:
-    if node is None or kind_of(node) == "nothing":
+    if node is None or is_nothing(node):
         return {}
     if not isinstance(node, MappingNode):
         message = f"'beans' is a mapping of names to beans, not {kind_of(node)}"
@@ -165,7 +177,7 @@ def _read_beans(node: Node | None, reporter: Reporter) -> dict[str, BeanDefiniti
     known = [key for key, entry in node.entries.items() if _has_type(entry.node)]
     found = {}
     for bean_id, entry in node.entries.items():
-        if not entry.key_mark.in_file and known and isinstance(entry.node, MappingNode) and not _has_type(entry.node):
+        if entry.node.layer in _OUTSIDE and _is_stray(bean_id, entry.node, known):
             _report_stray(bean_id, entry, known, reporter)
             continue
         bean = read_bean(bean_id, entry.node, reporter, mark=entry.key_mark)
@@ -178,23 +190,43 @@ def _has_type(node: Node) -> bool:
     return isinstance(node, MappingNode) and "type" in node.entries
 
 
+def _is_stray(bean_id: str, node: Node, known: list[str]) -> bool:
+    """Whether a value from outside names no bean: it gives no type, or a key is stuck to the name of a bean."""
+    if isinstance(node, MappingNode):
+        return bool(known) and "type" not in node.entries
+    return _stuck_to(bean_id, known) is not None
+
+
+def _stuck_to(bean_id: str, known: list[str]) -> str | None:
+    return next((each for each in known if bean_id.startswith(f"{each}_")), None)
+
+
 def _report_stray(bean_id: str, entry: Entry, known: list[str], reporter: Reporter) -> None:
     # A value from outside alone cannot make a bean: the name is misspelt.
-    near = nearest(bean_id, known)
+    stuck = _stuck_to(bean_id, known)
+    step = did_you_mean(bean_id, known)
+    if stuck is not None:
+        parted = "a dot" if entry.node.layer == "command line" else "two underscores"
+        step = f"Did you mean '{stuck}.{bean_id.removeprefix(f'{stuck}_')}'? Keys are parted by {parted}."
     reporter.report(
         codes.UNKNOWN_KEY,
         f"no bean is called '{bean_id}'",
         entry.key_mark,
-        next_step=f"Did you mean '{near}'?" if near else f"Known here: {', '.join(known)}.",
+        next_step=step,
         path=f"beans.{bean_id}",
     )
 
 
-def _report_no_type(bean_id: str, node: MappingNode, mark: Mark, path: str, reporter: Reporter) -> None:
+def _report_no_type(
+    bean_id: str, node: MappingNode, options: BeanOptions, mark: Mark, path: str, reporter: Reporter
+) -> None:
+    lost = any(fault.path.endswith(".bean.extends") for fault in reporter.diagnostics)
+    if lost and node_at(node, ("bean", "extends")) is not None:
+        return  # the base that would give it may be what is missing
     near = nearest("type", node.entries)
     reporter.report(
         codes.MISSING_KEY,
-        f"the bean '{bean_id}' has no 'type'",
+        f"the bean '{bean_id}' has no 'type'" + (f", nor has '{options.extends[0]}'" if options.extends else ""),
         node.entries[near].key_mark if near else mark,
         next_step="Did you mean 'type'?" if near else "Say what it is, such as 'type: scripted'.",
         path=f"{path}.type",

@@ -28,7 +28,11 @@ class ConfigurationFaults(ConfigurationError):  # noqa: N818 - it is many faults
         *,
         hidden: Iterable[str] = (),
     ) -> None:
-        self.diagnostics = tuple(sorted(dict.fromkeys(diagnostics), key=lambda found: found.place))
+        # One value that several beans have, by `extends` or by an alias, is one fault.
+        distinct: dict[tuple[str, Mark, str], Diagnostic] = {}
+        for found in diagnostics:
+            distinct.setdefault((found.code, found.mark, found.message), found)
+        self.diagnostics = tuple(sorted(distinct.values(), key=lambda found: found.place))
         if not self.diagnostics:
             raise ValueError("ConfigurationFaults needs at least one diagnostic")
         first = self.diagnostics[0]
@@ -69,6 +73,7 @@ class Reporter:
         self.sources: dict[str, str] = dict(sources or {})
         self._found: list[Diagnostic] = []
         self._hidden: set[str] = set()
+        self._settled: set[Mark] = set()
 
     def hide(self, text: str) -> None:
         """Keep a literal secret out of every excerpt; as with `Secrets`, a very short one would tear words apart."""
@@ -89,8 +94,14 @@ class Reporter:
         next_step: str | None = None,
         path: str = "",
         private: bool = False,
+        settles: bool = False,
     ) -> None:
-        """Note one fault; see `Diagnostic`."""
+        """Note one fault; see `Diagnostic`. With ``settles`` whatever else is found at this mark follows from it, such
+        as that a value whose placeholder could not be filled is no number, and is not noted."""
+        if mark in self._settled:
+            return
+        if settles:
+            self._settled.add(mark)
         self._found.append(Diagnostic(code, message, mark, next_step, path, private))
 
     def take(self, faults: ConfigurationFaults) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 from agentforge.config import codes
 from agentforge.config.diagnostic import did_you_mean
 from agentforge.config.faults import Reporter
+from agentforge.config.misfit import found_at, read_misfit, sentence
 from agentforge.config.nodes import MappingNode, Mark, Node, ScalarNode, SecretNode, SequenceNode
 from agentforge.config.scalars import plain_value, to_value
 from agentforge.masking import Secrets
@@ -161,16 +162,17 @@ def report_validation(
     """
     masked = secrets or Secrets()
     hide_secrets(node, model, reporter)
-    for found in error.errors(include_input=False, include_url=False):
-        location = found["loc"]
+    found = [_Located(each, node, model) for each in error.errors(include_input=False, include_url=False)]
+    for group in _groups(found):
+        first = group[0]
+        location, name = first.location, _name(first.location) or path
         where = ".".join([path, *(str(step) for step in location)])
-        name = str(location[-1]) if location else ""
         target, value_mark, key_mark = _walk(node, location)
-        if found["type"] == "missing":
+        if first.type == "missing":
             parent = mark if mark is not None and len(location) == 1 else value_mark
-            step = f"Add '{name}: …'."
+            step = f"Add '{name}: …'." if isinstance(location[-1], str) else "Write one item more."
             reporter.report(codes.MISSING_KEY, f"the setting '{name}' is missing", parent, next_step=step, path=where)
-        elif found["type"] == "extra_forbidden":
+        elif first.type == "extra_forbidden":
             known = [key for choice in _types_at(model, location[:-1]) for key in _fields(choice)]
             step = did_you_mean(name, known)
             reporter.report(codes.UNKNOWN_KEY, f"unknown setting '{name}'", key_mark, next_step=step, path=where)
@@ -178,8 +180,69 @@ def report_validation(
             private = isinstance(target, SecretNode) or any(
                 getattr(choice, "__name__", "") in _TEXT_NAMES for choice in _types_at(model, location)
             )
-            message = f"'{name or path}' does not fit: {masked.mask(str(found['msg']).removeprefix('Value error, '))}"
-            reporter.report(codes.BAD_VALUE, message, value_mark, path=where, private=private)
+            given = target.text if isinstance(target, ScalarNode) and not private else None
+            message, advice = sentence(name, [read_misfit(each.error, given) for each in group], found_at(target))
+            message = masked.mask(message)
+            reporter.report(codes.BAD_VALUE, message, value_mark, next_step=advice, path=where, private=private)
+
+
+class _Located:
+    """An error of pydantic with the way to its value; names of pydantic's own, such as that of a member of a union, are
+    no steps of it."""
+
+    def __init__(self, error: Any, node: Node, model: type[BaseModel]) -> None:
+        self.error = error
+        self.type: str = error["type"]
+        self.member = ""
+        self.union: tuple[str | int, ...] | None = None
+        steps: list[str | int] = []
+        given: Sequence[str | int] = error["loc"]
+        for number, step in enumerate(given):
+            last = number == len(given) - 1
+            target = _walk(node, steps)[0]
+            if _leads_on(target, step) or (last and self.type == "missing"):
+                steps.append(step)
+            elif self.union is None:
+                self.union, self.member = tuple(steps), str(step)
+        self.location = tuple(steps)
+
+
+def _leads_on(node: Node, step: str | int) -> bool:
+    if isinstance(node, MappingNode):
+        return str(step) in node.entries
+    return isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.items)
+
+
+def _groups(found: Sequence[_Located]) -> list[list[_Located]]:
+    """The errors that are one fault together: those of a union's members at one value."""
+    groups: list[list[_Located]] = []
+    unions: dict[tuple[str | int, ...], list[_Located]] = {}
+    for each in found:
+        if each.union is None:
+            groups.append([each])
+        elif each.union in unions:
+            unions[each.union].append(each)
+        else:
+            unions[each.union] = [each]
+            groups.append(unions[each.union])
+    return [part for group in groups for part in _split(group)]
+
+
+def _split(group: list[_Located]) -> list[list[_Located]]:
+    """A member that takes the value's kind was meant: its errors stand alone, each by itself."""
+    deeper = [each for each in group if each.union is not None and len(each.location) > len(each.union)]
+    if not deeper:
+        return [group]
+    members: dict[str, list[_Located]] = {}
+    for each in deeper:
+        members.setdefault(each.member, []).append(each)
+    return [[each] for each in min(members.values(), key=len)]
+
+
+def _name(location: Sequence[str | int]) -> str:
+    """The last key on the way, with the numbers after it: ``only.0``."""
+    keys = [number for number, step in enumerate(location) if isinstance(step, str)]
+    return ".".join(str(step) for step in location[keys[-1] if keys else 0 :])
 
 
 def _types_at(model: type[BaseModel], location: Sequence[str | int]) -> list[Any]:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from agentforge.config import codes
-from agentforge.config.bean_options import read_texts
-from agentforge.config.dotenv_file import read_dotenv
+from agentforge.config.dotenv_file import DotenvVariable, read_dotenv
 from agentforge.config.faults import ConfigurationFaults, Reporter
 from agentforge.config.merge import merge
-from agentforge.config.nodes import MappingNode, Mark
-from agentforge.config.overrides import apply_environment, apply_sets
+from agentforge.config.nodes import MappingNode, Mark, SequenceNode
+from agentforge.config.overrides import SETTINGS_NAMES, apply_environment, apply_sets
+from agentforge.config.shapes import is_nothing, read_texts
 from agentforge.config.source import MAX_BYTES, decode, from_mapping, read_yaml
+from agentforge.config.trust import Trust, is_inside
 
 __all__ = ("Layers", "folder_of", "load_layers", "load_mapping")
 
@@ -27,7 +28,7 @@ class Layers:
     """The merged tree, not yet interpolated, and what was needed to make it.
 
     ``environment`` is the given one with ``.env`` below it, ``files`` the texts by the names that marks carry,
-    ``folder`` that of the root file, ``warnings`` are sentences for the log.
+    ``folder`` that of the root file, ``warnings`` are sentences for the log, ``profiles`` those that are active.
     """
 
     root: MappingNode
@@ -35,6 +36,8 @@ class Layers:
     files: Mapping[str, str] = field(repr=False)
     folder: Path
     warnings: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
+    trust: Trust = "code"
 
 
 def folder_of(mark: Mark, layers: Layers) -> Path:
@@ -49,6 +52,7 @@ def load_layers(
     sets: Sequence[str] = (),
     environment: Mapping[str, str],
     dotenv: bool = True,
+    trust: Trust = "code",
 ) -> Layers:
     """Read a configuration file and all that lies over and under it.
 
@@ -58,18 +62,23 @@ def load_layers(
         sets: ``path=value`` from the command line.
         environment: The variables, such as ``os.environ``.
         dotenv: Whether the ``.env`` file beside the root file is read.
+        trust: ``data`` for the files of strangers: ``scan``, files outside the root file's folder, and settings of the
+            program in ``.env`` are faults.
 
     Raises:
         ConfigurationFaults: All faults of all files at once.
     """
     reporter = Reporter()
+    inside = file.parent if trust == "data" else None
     root = _read_file(file, "file", reporter)
     if root is None:
         root = MappingNode({}, Mark(str(file), 1, 1), "file")
-    root = _with_includes(root, file, "file", (file.resolve(),), reporter)
+    root = _with_includes(root, file, "file", (file.resolve(),), reporter, inside)
     for profile in profiles:
-        root = merge(root, _read_profile(file, profile, reporter))
+        root = merge(root, _read_profile(file, profile, reporter, inside))
     lower = read_dotenv(file.parent / ".env", reporter) if dotenv else {}
+    if inside is not None:
+        _check_trust(root, lower, reporter)
     warnings: list[str] = []
     from_dotenv = {name: (found.value, found.mark) for name, found in lower.items() if name not in environment}
     root = apply_environment(root, from_dotenv, ".env", warnings, reporter)
@@ -83,22 +92,45 @@ def load_layers(
         files=reporter.sources,
         folder=file.parent,
         warnings=tuple(warnings),
+        profiles=tuple(profiles),
+        trust=trust,
     )
 
 
-def load_mapping(data: Mapping[str, Any], *, folder: Path, environment: Mapping[str, str]) -> Layers:
+def load_mapping(
+    data: Mapping[str, Any], *, folder: Path, environment: Mapping[str, str], trust: Trust = "code"
+) -> Layers:
     """The layers of a mapping: what it includes, from ``folder``, lies below it, and nothing lies over it.
+
+    With the trust ``data`` it may neither name ``scan`` nor leave ``folder``.
 
     Raises:
         ConfigurationFaults: All faults of all included files at once.
     """
     reporter = Reporter()
-    root = _with_includes(from_mapping(data), folder / "the mapping", "python", (), reporter)
+    inside = folder if trust == "data" else None
+    root = _with_includes(from_mapping(data), folder / "the mapping", "python", (), reporter, inside)
+    if inside is not None:
+        _check_trust(root, {}, reporter)
     reporter.raise_if_any()
-    return Layers(root, environment, reporter.sources, folder)
+    return Layers(root, environment, reporter.sources, folder, trust=trust)
 
 
-def _read_profile(file: Path, profile: str, reporter: Reporter) -> MappingNode:
+def _check_trust(root: MappingNode, dotenv: Mapping[str, DotenvVariable], reporter: Reporter) -> None:
+    """Refuse what the files of strangers may not say: which code is imported, and how this program is set up."""
+    scan = root.entries.get("scan")
+    empty = scan is None or is_nothing(scan.node) or (isinstance(scan.node, SequenceNode) and not scan.node.items)
+    if scan is not None and not empty:
+        message = "'scan' chooses what is imported, and this configuration is read as data"
+        step = "Take it out, or load the file with trust='code' if you believe it."
+        reporter.report(codes.NOT_TRUSTED, message, scan.key_mark, next_step=step, path="scan")
+    for name in sorted(SETTINGS_NAMES & dotenv.keys()):
+        message = f"{name} is a setting of the program, and this configuration is read as data"
+        step = "Take it out; the environment itself may set it."
+        reporter.report(codes.NOT_TRUSTED, message, dotenv[name].mark, next_step=step)
+
+
+def _read_profile(file: Path, profile: str, reporter: Reporter, inside: Path | None) -> MappingNode:
     empty = MappingNode({}, Mark(str(file), 1, 1), f"profile {profile}")
     beside = file.with_name(f"{file.stem}-{profile}{file.suffix}") if _is_name(profile) else None
     if beside is None or not beside.is_file():
@@ -107,12 +139,16 @@ def _read_profile(file: Path, profile: str, reporter: Reporter) -> MappingNode:
             codes.PROFILE_NOT_FOUND,
             f"there is no profile '{profile}'" + (f": '{beside}' does not exist" if beside else ""),
             Mark.outside(f"profile {profile}"),
-            next_step=f"Profiles beside '{file.name}': {', '.join(there)}." if there else "Create the file.",
+            next_step=f"Profiles beside '{file.name}': {', '.join(there)}."
+            if there
+            else "Create the file."
+            if beside
+            else f"A profile is the last part of a file's name: {file.stem}-PROFILE{file.suffix}.",
         )
         return empty
     layer = f"profile {profile}"
-    found = _read_file(beside, layer, reporter)
-    return empty if found is None else _with_includes(found, beside, layer, (beside.resolve(),), reporter)
+    found = _read_file(beside, layer, reporter, inside=inside)
+    return empty if found is None else _with_includes(found, beside, layer, (beside.resolve(),), reporter, inside)
 
 
 def _is_name(profile: str) -> bool:
@@ -131,15 +167,15 @@ def _profile_files(file: Path) -> list[Path]:
 
 
 def _with_includes(
-    node: MappingNode, file: Path, layer: str, chain: tuple[Path, ...], reporter: Reporter
+    node: MappingNode, file: Path, layer: str, chain: tuple[Path, ...], reporter: Reporter, inside: Path | None
 ) -> MappingNode:
     """The tree of a file over the trees of the files that it includes, the later of these over the earlier."""
     below: MappingNode | None = None
     problems = Reporter()  # the list itself is checked with the root, once
     for name, mark in read_texts(node.get("include"), "include", problems):
         path = file.parent / name
-        if path.resolve() in chain:
-            circle = " -> ".join(each.name for each in (*chain[chain.index(path.resolve()) :], path))
+        if _resolved(path) in chain:
+            circle = " -> ".join(each.name for each in (*chain[chain.index(_resolved(path)) :], path))
             reporter.report(
                 codes.INCLUDE_CYCLE,
                 f"files include one another: {circle}",
@@ -148,7 +184,7 @@ def _with_includes(
                 path="include",
             )
             continue
-        found = _read_file(path, f"include {name}", reporter, at=mark)
+        found = _read_file(path, f"include {name}", reporter, at=mark, inside=inside)
         if found is None:
             continue
         if "scan" in found.entries:
@@ -159,7 +195,7 @@ def _with_includes(
                 next_step=f"Move it into '{chain[0].name if chain else file.name}'.",
                 path="scan",
             )
-        found = _with_includes(found, path, f"include {name}", (*chain, path.resolve()), reporter)
+        found = _with_includes(found, path, f"include {name}", (*chain, _resolved(path)), reporter, inside)
         below = found if below is None else merge(below, found)
     if below is None:
         return node
@@ -167,8 +203,15 @@ def _with_includes(
     return MappingNode(merge(below, node).entries, node.mark, layer)
 
 
-def _read_file(path: Path, layer: str, reporter: Reporter, *, at: Mark | None = None) -> MappingNode | None:
+def _read_file(
+    path: Path, layer: str, reporter: Reporter, *, at: Mark | None = None, inside: Path | None = None
+) -> MappingNode | None:
     name = str(path)
+    if inside is not None and not is_inside(path, inside):
+        message = f"the file '{path}' is outside the folder of the configuration, which is read as data"
+        step = "Put the file into that folder, or load with trust='code' if you believe it."
+        reporter.report(codes.NOT_TRUSTED, message, at or Mark.outside(layer), next_step=step)
+        return None
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -188,6 +231,13 @@ def _read_file(path: Path, layer: str, reporter: Reporter, *, at: Mark | None = 
     except ConfigurationFaults as faults:
         reporter.take(faults)
         return None
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):  # what is wrong is said when it is read
+        return path
 
 
 def _reason(error: Exception) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, node_at
 
-__all__ = ("merge", "put")
+__all__ = ("lay_over", "merge", "put")
 
 
 #: Where the beans of a configuration stand, counted from its root; deeper, a key ``type`` may be anybody's.
@@ -24,6 +24,11 @@ def merge(below: MappingNode, above: MappingNode) -> MappingNode:
     {'a': {'x': 1, 'y': 3}}
     """
     return _merged(below, above, 0)
+
+
+def lay_over(base: MappingNode, bean: MappingNode) -> MappingNode:
+    """The mapping of one bean over that of another, by the rules of `merge`: another ``type`` begins anew."""
+    return _merged(base, bean, _BEANS)
 
 
 def _merged(below: MappingNode, above: MappingNode, depth: int) -> MappingNode:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from agentforge.config import codes
-from agentforge.config.definition import ROOT_KEYS
 from agentforge.config.diagnostic import did_you_mean, nearest
 from agentforge.config.faults import ConfigurationFaults, Reporter
 from agentforge.config.merge import put
 from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, SequenceNode
+from agentforge.config.shapes import ROOT_KEYS
 from agentforge.config.source import MAX_DEPTH, read_node
 
 __all__ = ("FILE_ONLY_KEYS", "PREFIX", "SETTINGS_NAMES", "apply_environment", "apply_sets")

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 
 from agentforge.config import codes
 from agentforge.config.faults import Reporter
+from agentforge.config.misfit import read_misfit, sentence
 from agentforge.config.nodes import Mark
 from agentforge.config.overrides import PREFIX
 
@@ -87,7 +88,7 @@ class AgentForgeSettings(BaseSettings):
             reporter = Reporter()
             for found in error.errors(include_input=False, include_url=False):
                 name = f"{PREFIX}{str(found['loc'][0]).upper()}"
-                message = f"the value does not fit: {found['msg']}"
-                reporter.report(codes.BAD_VALUE, message, Mark.outside(f"environment {name}"))
+                message, step = sentence(name, [read_misfit(found, given.get(name.lower()))], "a text")
+                reporter.report(codes.BAD_VALUE, message, Mark.outside(f"environment {name}"), next_step=step)
             reporter.raise_if_any()
             raise

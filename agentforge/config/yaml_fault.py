@@ -15,6 +15,7 @@ __all__ = ("MAX_DEPTH", "report_yaml_error")
 MAX_DEPTH = 64
 
 _PLACEHOLDER = re.compile(r"\$\{[^}]*(?:\$\{[^}]*\}[^}]*)?\}?")
+_NEGATION = re.compile(r"![A-Za-z_][\w.=-]*")
 _QUOTED = re.compile(r""" "(?:[^"\\]|\\.)*" | '[^']*' """, re.VERBOSE)
 
 
@@ -29,6 +30,16 @@ def report_yaml_error(error: Any, text: str, file: str, reporter: Reporter) -> N
                 "a placeholder without quotes breaks the YAML here",
                 Mark(file, place.line + 1, found.start() + 1),
                 next_step=f'Put it in quotes: "{found[0]}".',
+            )
+            return
+    for place in places:
+        # What is meant as "not this" begins a tag.
+        if place.line < len(lines) and (negation := _NEGATION.match(lines[place.line], place.column)):
+            reporter.report(
+                codes.BAD_SYNTAX,
+                "a word that begins with '!' is a tag for YAML",
+                Mark(file, place.line + 1, place.column + 1),
+                next_step=f'Put it in quotes: "{negation[0]}".',
             )
             return
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read")

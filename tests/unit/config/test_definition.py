@@ -11,6 +11,7 @@ from agentforge.config import (
     MappingNode,
     Reporter,
     from_mapping,
+    merge,
     read_bean,
     read_root,
     read_yaml,
@@ -40,7 +41,8 @@ def test_a_root_is_read_whole() -> None:
     root = read_root(node, reporter)
 
     assert reporter.diagnostics == ()
-    assert [(name, str(mark)) for names in (root.scan, root.include, root.plugins) for name, mark in names] == [
+    lists = (root.scan, root.include, root.plugins.required)
+    assert [(name, str(mark)) for names in lists for name, mark in names] == [
         ("weather_desk.tools", "app.yaml:2:8"),
         ("common.yaml", "app.yaml:3:11"),
         ("otel", "app.yaml:4:11"),
@@ -109,7 +111,11 @@ def test_a_bean_without_a_usable_type_is_none(bean: object, code: str, path: str
         ({"order": True}, "AF108"),
         ({"init": "a.b"}, "AF108"),
         ({"scope": "singelton"}, "AF108"),
-        ({"extends": "other"}, "AF118"),
+        ({"extends": ["other"]}, "AF108"),
+        ({"abstract": "perhaps"}, "AF108"),
+        ({"provider": 1}, "AF108"),
+        ({"when": "local"}, "AF108"),
+        ({"when": {}}, "AF108"),
         ({"lasy": True}, "AF107"),
     ],
 )
@@ -131,3 +137,44 @@ def test_definitions_cannot_be_changed() -> None:
     for mapping in (beans, entries):
         with pytest.raises(TypeError):
             mapping["other"] = None
+
+
+@pytest.mark.parametrize(
+    ("beans", "layer", "message", "step"),
+    [
+        (
+            {"modl": {"key": "t0p-secret"}},
+            "environment",
+            "no bean is called 'modl'",
+            "Did you mean 'model'?",
+        ),
+        (
+            {"model_key": "t0p-secret"},
+            "environment",
+            "no bean is called 'model_key'",
+            "Did you mean 'model.key'? Keys are parted by two underscores.",
+        ),
+        (
+            {"model_key": "t0p-secret"},
+            "command line",
+            "no bean is called 'model_key'",
+            "Did you mean 'model.key'? Keys are parted by a dot.",
+        ),
+        (
+            {"other": "t0p-secret"},
+            ".env",
+            "the bean 'other' is a mapping with a 'type', not a single value",
+            "Write 'other: {type: …}'.",
+        ),
+    ],
+)
+def test_a_value_from_outside_that_names_no_bean_is_not_repeated(
+    beans: dict[str, Any], layer: str, message: str, step: str
+) -> None:
+    """It may be the key that was meant for another place."""
+    reporter = Reporter()
+    declared = from_mapping({"beans": {"model": {"type": "scripted"}}}, layer="file")
+
+    read_root(merge(declared, from_mapping({"beans": beans}, layer=layer)), reporter)
+
+    assert [(fault.message, fault.next_step) for fault in reporter.diagnostics] == [(message, step)]

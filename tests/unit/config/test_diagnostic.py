@@ -39,6 +39,28 @@ def test_other_lines_are_shown_whole(line: str) -> None:
     assert line in block(line)
 
 
+def test_what_follows_from_a_fault_is_not_told() -> None:
+    """Whatever else is found at the place of a value that could not be filled; other places are told."""
+    here, there = Mark("app.yaml", 1, 4), Mark("app.yaml", 2, 4)
+    reporter = Reporter()
+    reporter.report("AF111", "not set", here, settles=True)
+    reporter.report("AF108", "no number", here)
+    reporter.report("AF108", "no number", there)
+
+    assert [(fault.code, fault.mark) for fault in reporter.diagnostics] == [("AF111", here), ("AF108", there)]
+
+
+def test_a_value_that_several_beans_have_is_one_fault() -> None:
+    """By an alias, or from the bean that they extend; the first path stands for all."""
+    mark = Mark("app.yaml", 1, 4)
+    faults = [Diagnostic("AF107", "unknown", mark, path=path) for path in ("beans.a.x", "beans.b.x")]
+
+    assert ConfigurationFaults([*faults, Diagnostic("AF107", "other", mark)]).diagnostics == (
+        faults[0],
+        Diagnostic("AF107", "other", mark),
+    )
+
+
 def test_a_private_value_is_not_shown() -> None:
     assert block("pin: 0123", 6, private=True) == "[AF108] app.yaml:1:6: wrong\n  1 | pin: ***\n    |      ^"
 

@@ -120,9 +120,17 @@ def faults(text: str) -> list[tuple[str, str, str, str | None]]:
         ("auth:\n  scheme: x", ("AF109", "app.yaml:2:3", "the setting 'bearer' is missing", "Add 'bearer: …'.")),
         (
             "words:\n  - a\n  - [b]",
-            ("AF108", "app.yaml:3:5", "'1' does not fit: Input should be a valid string", None),
+            (
+                "AF108",
+                "app.yaml:3:5",
+                "'words.1' is a text, not a list",
+                "Write one text, in quotes if it holds brackets or a colon.",
+            ),
         ),
-        ("mode: 3", ("AF108", "app.yaml:1:7", "'mode' does not fit: Input should be '1' or '2'", None)),
+        (
+            "mode: 3",
+            ("AF108", "app.yaml:1:7", "'mode' is '1' or '2', and this is something else", "Write '1' or '2'."),
+        ),
         (
             "name: hunter 2",
             ("AF108", "app.yaml:1:7", "'name' does not fit: '***' has a space", None),

@@ -227,6 +227,13 @@ def test_a_path_from_outside_cannot_be_deeper_than_a_file(tmp_path: Path) -> Non
     assert raised.value.code == "AF104"
 
 
+def test_an_include_with_a_zero_byte_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationFaults) as raised:
+        load(tmp_path, {"agentforge.yaml": 'include: ["a\\0b"]\n'})
+
+    assert [(fault.code, fault.mark.line) for fault in raised.value.diagnostics] == [("AF101", 1)]
+
+
 def test_what_cannot_be_read_as_a_file_is_a_fault(tmp_path: Path) -> None:
     """A folder, here: as the root, as .env, and as an include."""
     for name in ("agentforge.yaml", ".env"):

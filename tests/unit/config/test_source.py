@@ -179,6 +179,24 @@ def test_what_cannot_be_a_key_is_refused(text: str, code: str, parser: str) -> N
     assert raised.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        ("when:\n  profile: !local\n", "AF106", "app.yaml:2:12"),
+        ("when: {profile: !local}\n", "AF103", "app.yaml:1:17"),
+        ("when: {profile: [!local, ci]}\n", "AF103", "app.yaml:1:18"),
+    ],
+)
+def test_a_negation_without_quotes_is_told_to_have_some(text: str, code: str, place: str, parser: str) -> None:
+    """YAML reads a tag there, whose name may take the bracket in as well."""
+    with pytest.raises(ConfigurationFaults) as raised:
+        read_yaml(text, "app.yaml", layer="file")
+
+    [fault] = raised.value.diagnostics
+    assert fault.next_step == 'Put it in quotes: "!local".'
+    assert (fault.code, str(fault.mark)) in {(code, place), ("AF106", place)}
+
+
 def _outcome(read: Callable[[], object]) -> object:
     try:
         return read()
