@@ -7,14 +7,26 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
 
-from agentforge.model import ChatEvent, ChatModel, ChatRequest, ChatResponse, ModelProfile, ResponseDone
-from agentforge.tool.execution import ToolExecution
+from agentforge.model import (
+    ChatEvent,
+    ChatModel,
+    ChatRequest,
+    ChatResponse,
+    ModelProfile,
+    ResponseDone,
+    ToolExecutionRequest,
+)
+from agentforge.tool.execution import CallNext, PlannedCall, Run, ToolExecution, ToolExecutionResult
 
-__all__ = ("ChatObserver", "ObservedModel")
+__all__ = ("CallObserver", "ChatObserver", "ObservedModel")
 
 
 class ChatObserver(Protocol):
     """Is told of the calls of a client. What it raises would end the run: an observer keeps its faults to itself."""
+
+    def model_calling(self, model: ChatModel, request: ChatRequest) -> None:
+        """The model is about to be asked."""
+        ...
 
     def model_called(
         self,
@@ -27,9 +39,25 @@ class ChatObserver(Protocol):
         """The model answered, or failed; a stream that was closed early has neither response nor error."""
         ...
 
+    def tool_calling(self, request: ToolExecutionRequest) -> None:
+        """A tool call is about to run; told only where a `CallObserver` is among the service's interceptors."""
+        ...
+
     def tool_called(self, execution: ToolExecution) -> None:
         """A tool call has its outcome. In a turn that is not streamed it is told when the turn is over."""
         ...
+
+
+class CallObserver:
+    """A tool interceptor that tells an observer of every call before it runs, and does nothing else."""
+
+    def __init__(self, observer: ChatObserver) -> None:
+        self._observer = observer
+
+    async def around(self, call: PlannedCall, run: Run, next: CallNext) -> ToolExecutionResult:
+        """The call's result as it is."""
+        self._observer.tool_calling(call.request)
+        return await next(call, run)
 
 
 class ObservedModel:
@@ -54,6 +82,7 @@ class ObservedModel:
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
         """The model's reply."""
+        self._observer.model_calling(self._model, request)
         started = self._clock()
         response: ChatResponse | None = None
         failed: BaseException | None = None
@@ -69,6 +98,7 @@ class ObservedModel:
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
         """The model's events."""
+        self._observer.model_calling(self._model, request)
         started = self._clock()
         response: ChatResponse | None = None
         failed: BaseException | None = None

@@ -23,26 +23,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentforge.plugin.bean_settings import BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr
+    from agentforge.plugin import hooks
+    from agentforge.plugin.bean_settings import Amount, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr
     from agentforge.plugin.bean_type import BeanContext, BeanType, fits
     from agentforge.plugin.catalogue import Catalogue, NotFound
+    from agentforge.plugin.checking import CheckContext, CheckedBean, Finding
     from agentforge.plugin.command import Command
     from agentforge.plugin.components import Components
-    from agentforge.plugin.constructor import Need
     from agentforge.plugin.discovery import ENTRY_POINT_GROUP, Found, discover
     from agentforge.plugin.faults import BeanTypeError, ComponentError, PluginError
-    from agentforge.plugin.hooks import AGENTFORGE_API, hookimpl
+    from agentforge.plugin.hooks import AGENTFORGE_API, hookimpl, implements
     from agentforge.plugin.manager import Plugins
-    from agentforge.plugin.reference import Ref, RefField, references_of
+    from agentforge.plugin.parameter import Need
+    from agentforge.plugin.reference import Qualifier, Ref, RefField, references_of
     from agentforge.plugin.state import PluginState
+    from agentforge.plugin.vendor_profile import VendorProfile
 
 _HOME = {
     "AGENTFORGE_API": "hooks",
+    "Amount": "bean_settings",
     "BeanContext": "bean_type",
     "BeanSettings": "bean_settings",
     "BeanType": "bean_type",
     "BeanTypeError": "faults",
     "Catalogue": "catalogue",
+    "CheckContext": "checking",
+    "CheckedBean": "checking",
     "Command": "command",
     "ComponentError": "faults",
     "Components": "components",
@@ -50,49 +56,61 @@ _HOME = {
     "CountFromZero": "bean_settings",
     "ENTRY_POINT_GROUP": "discovery",
     "Field": "bean_settings",
+    "Finding": "checking",
     "Found": "discovery",
-    "Need": "constructor",
+    "Need": "parameter",
     "NotFound": "catalogue",
     "PluginError": "faults",
     "PluginState": "state",
     "Plugins": "manager",
+    "Qualifier": "reference",
     "Ref": "reference",
     "RefField": "reference",
     "Seconds": "bean_settings",
     "SecretStr": "bean_settings",
+    "VendorProfile": "vendor_profile",
     "discover": "discovery",
     "fits": "bean_type",
     "hookimpl": "hooks",
+    "implements": "hooks",
     "references_of": "reference",
 }
 
 __all__ = (
     "AGENTFORGE_API",
     "ENTRY_POINT_GROUP",
+    "Amount",
     "BeanContext",
     "BeanSettings",
     "BeanType",
     "BeanTypeError",
     "Catalogue",
+    "CheckContext",
+    "CheckedBean",
     "Command",
     "ComponentError",
     "Components",
     "Count",
     "CountFromZero",
     "Field",
+    "Finding",
     "Found",
     "Need",
     "NotFound",
     "PluginError",
     "PluginState",
     "Plugins",
+    "Qualifier",
     "Ref",
     "RefField",
     "Seconds",
     "SecretStr",
+    "VendorProfile",
     "discover",
     "fits",
     "hookimpl",
+    "hooks",
+    "implements",
     "references_of",
 )
 
@@ -101,10 +119,12 @@ del TYPE_CHECKING  # what is visible here is public
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "hooks":
+        return import_module(f"{__name__}.hooks")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     return value
 

@@ -7,14 +7,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
 
-__all__ = ("BeanSettings", "Count", "CountFromZero", "Field", "Seconds", "SecretStr", "seconds_of")
+__all__ = (
+    "Amount",
+    "BeanSettings",
+    "Count",
+    "CountFromZero",
+    "Field",
+    "Seconds",
+    "SecretStr",
+    "amount_of",
+    "seconds_of",
+)
 
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?\s*", re.IGNORECASE)
+#: For editors: `_DURATION` in the words of JSON Schema.
+_DURATION_SCHEMA: Mapping[str, Any] = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([mM]?[sS]|[mM]|[mM][iI][nN]|[hH])?\s*$"},
+    ]
+}
 _UNITS: Mapping[str, float] = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+_AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmM])\s*")
+_FACTORS: Mapping[str, int] = {"k": 1_000, "m": 1_000_000}
 
 
 class BeanSettings(BaseModel):
@@ -49,7 +71,12 @@ def seconds_of(value: Any) -> Any:
     return float(matched[1]) * _UNITS[(matched[2] or "s").lower()]
 
 
-Seconds = Annotated[float, BeforeValidator(seconds_of), Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[
+    float,
+    BeforeValidator(seconds_of),
+    Field(gt=0, allow_inf_nan=False),
+    WithJsonSchema(dict(_DURATION_SCHEMA)),
+]
 """A duration above 0 as a field's type: seconds as a number, or a text with ``ms``, ``s``, ``m`` or ``h``."""
 
 Count = Annotated[int, Field(ge=1)]
@@ -57,3 +84,25 @@ Count = Annotated[int, Field(ge=1)]
 
 CountFromZero = Annotated[int, Field(ge=0)]
 """A whole number from 0 as a field's type."""
+
+
+def amount_of(value: Any) -> Any:
+    """The number that ``50k`` or ``2M`` says; what is no such text is returned as it is, for the type to refuse.
+
+    >>> [amount_of(text) for text in ("50k", "1.5M", "800", 7)]
+    [50000, 1500000, '800', 7]
+    """
+    matched = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
+    if matched is None:
+        return value
+    amount = Decimal(matched[1]) * _FACTORS[matched[2].lower()]
+    return int(amount) if amount == int(amount) else value
+
+
+Amount = Annotated[
+    int,
+    BeforeValidator(amount_of),
+    Field(ge=1),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": _AMOUNT.pattern}]}),
+]
+"""A whole number from 1 as a field's type, which may be written ``50k`` or ``2M``."""

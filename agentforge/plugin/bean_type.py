@@ -8,13 +8,14 @@ from __future__ import annotations
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentforge.masking import Secrets
 from agentforge.plugin.bean_settings import BeanSettings
+from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.faults import BeanTypeError
 from agentforge.plugin.reference import Ref, RefField, references_of
 
@@ -34,7 +35,8 @@ class BeanContext:
     ``folder`` is that of the file the bean stands in: relative paths start there. ``components`` are the classes and
     functions of the ``scan`` roots; ``arguments`` are the beans that the container found for the constructor of the
     type's component (see `BeanType.component`). ``secrets`` are those of the configuration; what a factory learns
-    beside them it adds. ``plugins`` are those whose observers want to be told of calls.
+    beside them it adds. ``plugins`` are those whose observers want to be told of calls. ``environment`` are the
+    variables, ``.env`` below them: a factory reads these and not those of the process.
     """
 
     bean_id: str
@@ -43,6 +45,11 @@ class BeanContext:
     secrets: Secrets = field(default_factory=Secrets)
     arguments: Mapping[str, object] = field(default_factory=dict)
     plugins: Plugins | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def vendor_profiles(self, family: str) -> Mapping[str, Any]:
+        """The vendors that plugins bring for a family of wires, by name (hook ``agentforge_vendor_profiles``)."""
+        return {} if self.plugins is None else self.plugins.vendor_profiles(family)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +60,10 @@ class BeanType:
     settings and a `BeanContext`, and returns the bean at once; the container awaits the bean's ``start`` where it has
     one, and its ``aclose`` or ``close`` at the end. ``provides`` is the contract (`ChatModel`, `ToolSource`, ...) by
     which other beans ask for it. ``summary`` is one sentence. ``component`` names the text field of the settings that
-    names a class or function of the ``scan`` roots, whose constructor the container then fills.
+    names a class or function of the ``scan`` roots, whose constructor the container then fills; with ``called`` it
+    names a function that makes the bean, whose parameters are filled. ``check`` finds what is wrong between settings
+    before anything is made, see `agentforge.plugin.checking`. ``endpoints`` gives, from the settings and a context, the
+    http addresses that the bean will call, without secrets in them, which `agentforge doctor --online` tries.
 
     Raises `BeanTypeError` for a declaration that cannot work.
     """
@@ -64,6 +74,9 @@ class BeanType:
     provides: type
     summary: str
     component: str | None = None
+    called: bool = False
+    check: Callable[[Any, CheckContext], Iterable[Finding]] | None = None
+    endpoints: Callable[[Any, BeanContext], Iterable[str]] | None = None
 
     def __post_init__(self) -> None:
         fault = self._fault()
@@ -109,6 +122,10 @@ class BeanType:
             return "it has no summary"
         if self.component is not None and self.component not in self.settings.model_fields:
             return f"its settings have no field {self.component!r} that could name a component"
+        if self.called and self.component is None:
+            return "called needs a component that names the function"
+        if self.check is not None and (not callable(self.check) or inspect.iscoroutinefunction(self.check)):
+            return "check must be a plain function of the settings and a CheckContext"
         return None
 
 

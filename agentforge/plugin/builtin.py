@@ -8,14 +8,26 @@ from agentforge.client import ChatClient
 from agentforge.model import ChatModel
 from agentforge.plugin.bean_settings import BeanSettings
 from agentforge.plugin.bean_type import BeanType
+from agentforge.plugin.builtin_advisors import ADVISOR_TYPES
 from agentforge.plugin.builtin_clients import (
     ChatClientSettings,
     ToolServiceSettings,
+    check_chat_client,
+    check_tool_service,
     make_chat_client,
     make_tool_service,
 )
+from agentforge.plugin.builtin_memory import MEMORY_TYPES
 from agentforge.plugin.builtin_models import ScriptedSettings, make_scripted
-from agentforge.plugin.builtin_tools import ComponentSettings, PythonToolsSettings, make_component, make_python_tools
+from agentforge.plugin.builtin_tools import (
+    ComponentSettings,
+    FactorySettings,
+    PythonToolsSettings,
+    check_python_tools,
+    make_by_function,
+    make_component,
+    make_python_tools,
+)
 from agentforge.plugin.hooks import hookimpl
 from agentforge.tool import ToolSource
 from agentforge.tool.error import ListKnownTools, Mask, Rethrow, ReturnToModel, Template, ToolErrorHandler
@@ -53,7 +65,7 @@ class TemplateSettings(BeanSettings):
 
 @hookimpl
 def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
-    """Models, tools, services, clients and the error strategies."""
+    """Models, tools, services, clients, advisors, memory and the error strategies."""
     register(
         BeanType(
             "scripted",
@@ -71,6 +83,7 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
             ToolSource,
             "The @tool functions and methods of a component of the scan roots.",
             component="component",
+            check=check_python_tools,
         )
     )
     register(
@@ -85,11 +98,23 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
     )
     register(
         BeanType(
+            "factory",
+            FactorySettings,
+            make_by_function,
+            object,
+            "What a function of the scan roots makes.",
+            component="function",
+            called=True,
+        )
+    )
+    register(
+        BeanType(
             "tool_service",
             ToolServiceSettings,
             make_tool_service,
             ToolService,
             "Tools, limits and error strategies, to be used with any model.",
+            check=check_tool_service,
         )
     )
     register(
@@ -99,8 +124,11 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
             make_chat_client,
             ChatClient,
             "A model with its tools, limits, error strategies and system prompt.",
+            check=check_chat_client,
         )
     )
+    for bean_type in (*ADVISOR_TYPES, *MEMORY_TYPES):
+        register(bean_type)
     for name, settings, make, summary in (
         ("rethrow", NoSettings, lambda _: Rethrow(), "Ends the run with the error."),
         (

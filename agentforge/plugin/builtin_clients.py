@@ -3,24 +3,30 @@ model."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
+from agentforge.advisor import Advisor
 from agentforge.client import ChatClient
-from agentforge.model import ArgumentLimits, ChatModel
-from agentforge.plugin.bean_settings import BeanSettings, Count, CountFromZero, Seconds
+from agentforge.model import ArgumentLimits, ChatModel, ToolChoice
+from agentforge.plugin.bean_settings import BeanSettings, Count, CountFromZero, Field, Seconds
 from agentforge.plugin.bean_type import BeanContext
-from agentforge.plugin.builtin_tools import PythonTools
-from agentforge.plugin.observing import observer_of
+from agentforge.plugin.builtin_advisors import check_advisors
+from agentforge.plugin.builtin_tools import PythonTools, PythonToolsSettings, tool_names_of
+from agentforge.plugin.checking import CheckContext, Finding
+from agentforge.plugin.observing import interceptors_of, observer_of
 from agentforge.plugin.reference import Ref
 from agentforge.tool import ToolSource
 from agentforge.tool.error import ToolErrorHandler
-from agentforge.tool.execution import ToolGate, ToolInterceptor, ToolService
+from agentforge.tool.execution import ToolGate, ToolInterceptor, ToolResultConverter, ToolService
 
 __all__ = (
     "ArgumentLimitSettings",
     "ChatClientSettings",
     "ErrorHandlerSettings",
     "ToolServiceSettings",
+    "check_chat_client",
+    "check_tool_service",
     "make_chat_client",
     "make_tool_service",
 )
@@ -73,10 +79,12 @@ class ToolServiceSettings(BeanSettings):
     """Gates that judge every batch of calls, in this order."""
     interceptors: tuple[Annotated[ToolInterceptor, Ref()], ...] = ()
     """Interceptors around every admitted call, the first outermost."""
+    converters: tuple[Annotated[ToolResultConverter, Ref()], ...] = ()
+    """Converters of what tools return, asked in this order before the usual conversion."""
 
 
 class ChatClientSettings(ToolServiceSettings):
-    """What `chat_client` takes: all of `tool_service`, a model and a prompt."""
+    """What `chat_client` takes: all of `tool_service`, a model, a prompt and a chain of advisors."""
 
     model: Annotated[ChatModel, Ref()]
     """The model that answers."""
@@ -84,10 +92,22 @@ class ChatClientSettings(ToolServiceSettings):
     """The system message of conversations that have none."""
     tool_choice: str | None = None
     """auto, required, or the name of the tool to call, for the first round of each turn; unset: the model's default."""
+    advisors: tuple[Annotated[Advisor, Ref()], ...] = ()
+    """The chain around the model, the first outermost; the tool advisor is innermost where it is not listed."""
+    tool_calling: bool = True
+    """Whether there is a tool advisor where none is listed; else replies with calls are handed back."""
+    tool_context: dict[str, Any] = Field(default_factory=dict)
+    """Values for tools and advisors in every turn, never sent to a model."""
 
 
 def make_tool_service(settings: ToolServiceSettings, context: BeanContext) -> ToolService:
     """The service, with the configuration's secrets to mask. Raises `DuplicateToolError`."""
+    return _service(settings, context, ())
+
+
+def _service(
+    settings: ToolServiceSettings, context: BeanContext, outermost: tuple[ToolInterceptor, ...]
+) -> ToolService:
     handlers, limits = settings.error_handlers, settings.argument_limits
     return ToolService(
         # Tools that never change are registered one by one: two of one name are then found at once.
@@ -101,7 +121,8 @@ def make_tool_service(settings: ToolServiceSettings, context: BeanContext) -> To
         execution_error_handler=handlers.execution,
         unknown_tool_strategy=handlers.unknown_tool,
         gates=settings.gates,
-        interceptors=settings.interceptors,
+        interceptors=(*outermost, *settings.interceptors),
+        converters=settings.converters,
         max_threads=settings.max_threads,
         max_abandoned_threads=settings.max_abandoned_threads,
         secrets=context.secrets,
@@ -111,10 +132,69 @@ def make_tool_service(settings: ToolServiceSettings, context: BeanContext) -> To
 def make_chat_client(settings: ChatClientSettings, context: BeanContext) -> ChatClient:
     """The client; the service it makes is its own and closed with it."""
     return ChatClient(
-        make_tool_service(settings, context),
         settings.model,
+        service=_service(settings, context, interceptors_of(context.plugins)),
         system=settings.system,
         tool_choice=settings.tool_choice,
+        advisors=settings.advisors,
+        tool_calling=settings.tool_calling,
+        tool_context=settings.tool_context,
         owns_service=True,
         observer=observer_of(context.plugins),
     )
+
+
+def check_tool_service(settings: ToolServiceSettings, context: CheckContext) -> Iterator[Finding]:
+    """Two tools of one name, as far as the sources are known before they are made."""
+    yield from _known_tools(settings, context)[1]
+
+
+def check_chat_client(settings: ChatClientSettings, context: CheckContext) -> Iterator[Finding]:
+    """As `check_tool_service`; advisors that cannot stand in one chain; and a ``tool_choice`` that names no tool, where
+    all sources are known."""
+    names, findings = _known_tools(settings, context)
+    yield from findings
+    yield from check_advisors(settings.advisors, context, tool_calling=settings.tool_calling)
+    if settings.advisors:
+        return  # which may offer tools of their own
+    choice = ToolChoice.of(settings.tool_choice) if settings.tool_choice is not None else ToolChoice.AUTO
+    wanted = [name for name in choice.names if names is not None and name not in names]
+    if wanted:
+        from agentforge.config import did_you_mean
+
+        known = did_you_mean(wanted[0], names or ())
+        yield Finding(
+            f"'tool_choice' names {wanted[0]!r}, and no tool of this client has that name", "tool_choice", known
+        )
+    elif choice.forces_a_call and names == {}:
+        step = "Name sources of tools in 'tools', or leave 'tool_choice' out."
+        yield Finding("'tool_choice' asks for a call, and this client has no tools", "tool_choice", step)
+
+
+def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[dict[str, str] | None, list[Finding]]:
+    """The tools by name, each with the bean that brings it (``None`` where a source may offer any), and what is wrong
+    between them."""
+    owners: dict[str, str] = {}
+    findings: list[Finding] = []
+    all_known = True
+    for number, source in enumerate(settings.tools):
+        bean = context.bean(source)
+        names: tuple[str, ...] | None = None
+        if bean is not None and isinstance(bean.given, PythonTools):
+            names = tuple(tool.name for tool in bean.given.bound)
+        elif bean is not None and isinstance(bean.settings, PythonToolsSettings):
+            names = tool_names_of(bean.settings, context)
+        if bean is None or names is None:
+            all_known = False
+            continue
+        for name in names:
+            if name in owners:
+                findings.append(
+                    Finding(
+                        f"two tools are named {name!r}: of '{owners[name]}' and of '{bean.id}'",
+                        f"tools.{number}",
+                        "Give one of the sources a 'prefix', or leave the tool out with 'without'.",
+                    )
+                )
+            owners.setdefault(name, bean.id)
+    return owners if all_known else None, findings

@@ -1,27 +1,35 @@
-"""The bean types ``python_tools`` and ``component``: a user's own tools and objects out of the ``scan`` roots."""
+"""The bean types ``python_tools``, ``component`` and ``factory``: a user's own tools and objects out of the ``scan``
+roots."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
-from agentforge.errors import ConfigurationError
+from agentforge.errors import ConfigurationError, ToolError
+from agentforge.model import ToolSpecification
 from agentforge.plugin.bean_settings import BeanSettings, Field
 from agentforge.plugin.bean_type import BeanContext
+from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.life import method_of
 from agentforge.tool import BoundTool, StaticTools, ToolSource, declaration_of, only, prefix, without
 from agentforge.tool.execution import Run
 from agentforge.tool.execution.default_executor import bound_tools_from
+from agentforge.tool.spec.specifications import tool_specification_from, tool_specifications_from
 
 __all__ = (
     "ComponentSettings",
+    "FactorySettings",
     "PythonTools",
     "PythonToolsSettings",
+    "check_python_tools",
+    "make_by_function",
     "make_component",
     "make_python_tools",
     "source_of",
+    "tool_names_of",
 )
 
 
@@ -32,6 +40,15 @@ class ComponentSettings(BeanSettings):
     """The bare name of a class, or of a function, in the packages of scan."""
     arguments: dict[str, Any] = Field(default_factory=dict)
     """Values for the class's constructor. Parameters that are beans are found by their types, or named here."""
+
+
+class FactorySettings(BeanSettings):
+    """What `factory` takes."""
+
+    function: str
+    """The bare name of a function in the packages of scan; its return annotation says what it makes."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """Values for the function. Parameters that are beans are found by their types, or named here."""
 
 
 class PythonToolsSettings(ComponentSettings):
@@ -82,6 +99,11 @@ def make_component(settings: ComponentSettings, context: BeanContext) -> Any:
     return context.components.make(settings.component, context.arguments, settings.arguments)
 
 
+def make_by_function(settings: FactorySettings, context: BeanContext) -> Any:
+    """What the function makes. Raises `ComponentError` for a function that is not there or cannot be called."""
+    return context.components.make(settings.function, context.arguments, settings.arguments, called=True)
+
+
 def make_python_tools(settings: PythonToolsSettings, context: BeanContext) -> PythonTools:
     """The source. Raises `ComponentError` for a component that is not there or cannot be made, `ToolDeclarationError`
     for one without tools, and `ConfigurationError` for a name in ``only`` or ``without`` that fits none."""
@@ -101,6 +123,57 @@ def make_python_tools(settings: PythonToolsSettings, context: BeanContext) -> Py
     if settings.prefix:
         source = prefix(source, settings.prefix)
     return PythonTools(target, _offered_by(source))
+
+
+def check_python_tools(settings: PythonToolsSettings, context: CheckContext) -> Iterator[Finding]:
+    """A component without tools or with one that cannot be declared, and names in ``only`` and ``without`` that fit
+    none: read from the class, without making an object."""
+    try:
+        names = _declared_names(settings.component, context)
+    except ToolError as error:
+        yield Finding(error.message, "component", error.next_step)
+        return
+    for key, patterns in (("only", settings.only), ("without", settings.without)):
+        for number, pattern in enumerate(patterns):
+            if not any(fnmatchcase(name, pattern) for name in names):
+                yield Finding(
+                    f"no tool of the component {settings.component!r} is named {pattern!r}",
+                    f"{key}.{number}",
+                    f"It has {', '.join(names)}.",
+                )
+
+
+def tool_names_of(settings: PythonToolsSettings, context: CheckContext) -> tuple[str, ...] | None:
+    """The names of the tools that the source will offer; ``None`` where its own check finds something wrong."""
+    try:
+        names = _declared_names(settings.component, context)
+    except (ConfigurationError, ToolError):
+        return None
+    kept = [
+        name
+        for name in names
+        if (not settings.only or _fits(name, settings.only)) and not _fits(name, settings.without)
+    ]
+    return tuple(f"{settings.prefix or ''}{name}" for name in kept)
+
+
+def _declared_names(name: str, context: CheckContext) -> tuple[str, ...]:
+    """The names of a component's tools, read once; what is wrong with them is raised each time."""
+    key = "tools of", name
+    if key not in context.shared:
+        component = context.components.find(name)
+        specify = tool_specifications_from if isinstance(component, type) else _specification_from
+        context.shared[key] = tuple(each.name for each in specify(component))
+    found: tuple[str, ...] = context.shared[key]
+    return found
+
+
+def _specification_from(function: Any) -> tuple[ToolSpecification, ...]:
+    return (tool_specification_from(function),)
+
+
+def _fits(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def source_of(value: object, name: str) -> PythonTools | None:

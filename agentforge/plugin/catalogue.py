@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from agentforge.config import nearest
+from agentforge.plugin.discovery import usual_distribution
 from agentforge.plugin.manager import Plugins
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Catalogue:
         prefix, dot, _ = type_name.partition(".")
         if not dot or not re.fullmatch(r"[a-z][a-z0-9_]*", prefix):
             return None
-        return f"agentforge-plugin-{prefix.replace('_', '-')}"
+        return usual_distribution(prefix)
 
     def _unknown_builtin(self, type_name: str, builtin: Iterable[str]) -> NotFound:
         names = sorted(builtin)
@@ -88,7 +89,10 @@ class Catalogue:
             step = f"Did you mean {near!r}?" if near else f"Its types are {', '.join(state.types) or 'none'}."
             return NotFound("unknown", f"the plugin {prefix!r} has no bean type {type_name!r}", near, step)
         if state.state == "blocked":
-            step = f"Allow the plugin {prefix!r} in AGENTFORGE_DISABLE_PLUGINS or AGENTFORGE_LOAD_PLUGINS."
+            step = (
+                f"Allow the plugin {prefix!r} in AGENTFORGE_DISABLE_PLUGINS, AGENTFORGE_LOAD_PLUGINS, "
+                "or 'plugins' of the file."
+            )
             return NotFound("blocked", f"the bean type {type_name!r} cannot be used: {state}", None, step)
         if state.state == "duplicate":
             step = "Uninstall all of these distributions but one."

@@ -18,8 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agentforge.plugin.constructor import Need, made_with, needs_of
+from agentforge.plugin.constructor import made_with, needs_of, read_value, reader_of, result_kind
 from agentforge.plugin.faults import ComponentError, place_of
+from agentforge.plugin.parameter import Need
 
 __all__ = ("Components",)
 
@@ -38,6 +39,8 @@ class Components:
         self.roots = tuple(roots)
         self.folder = folder
         self._found: dict[str, list[Any]] | None = None
+        self._needs: dict[tuple[str, bool], Mapping[str, Need]] = {}
+        self._readers: dict[tuple[str, str], Any] = {}
 
     def names(self) -> tuple[str, ...]:
         """The names of all components. Raises `ComponentError` for a root that cannot be imported."""
@@ -71,18 +74,55 @@ class Components:
             )
         return candidates[0]
 
-    def needs(self, name: str) -> Mapping[str, Need]:
-        """What the component's constructor takes, by parameter; none for a function. Raises `ComponentError`."""
-        return needs_of(self.find(name))
+    def needs(self, name: str, *, called: bool = False) -> Mapping[str, Need]:
+        """What the component's constructor takes, by parameter; none for a function, or with ``called`` what the
+        function takes. Raises `ComponentError`."""
+        key = name, called
+        if key not in self._needs:
+            self._needs[key] = needs_of(self.find(name), called=called)
+        return self._needs[key]
 
-    def make(self, name: str, arguments: Mapping[str, object], values: Mapping[str, object] | None = None) -> Any:
-        """An object of the component, or the function itself.
+    def provided_by(self, name: str, *, called: bool = False) -> type:
+        """What the component is to others: the class, a function's type, or with ``called`` what the function says
+        that it makes. Raises `ComponentError`."""
+        found = self.find(name)
+        if called:
+            return result_kind(found)
+        return found if isinstance(found, type) else type(found)
 
-        ``arguments`` are the beans for its constructor, ``values`` plain values, which are checked against the
+    def reader(self, name: str, need: Need) -> Any:
+        """The model that reads the plain value of a parameter; see `reader_of`."""
+        key = name, need.name
+        if key not in self._readers:
+            self._readers[key] = reader_of(need)
+        return self._readers[key]
+
+    def read(self, name: str, need: Need, value: object) -> object:
+        """A plain value as a parameter of the component takes it. Raises pydantic's ``ValidationError``."""
+        return read_value(self.reader(name, need), need, value)
+
+    def make(
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        values: Mapping[str, object] | None = None,
+        *,
+        called: bool = False,
+    ) -> Any:
+        """An object of the component, or the function itself; with ``called`` what the function makes.
+
+        ``arguments`` are the beans for its parameters, ``values`` plain values, which are checked against the
         parameters' types. Raises `ComponentError` for parameters that are unknown, missing or do not fit; what the
-        constructor raises passes through.
+        constructor or function raises passes through.
         """
-        return made_with(self.find(name), arguments, values or {})
+        return made_with(
+            self.find(name),
+            arguments,
+            values or {},
+            self.needs(name, called=called),
+            called=called,
+            reader=lambda need: self.reader(name, need),
+        )
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -1,139 +1,175 @@
-"""What the constructor of a user's component takes: beans by their type hints, plain values by theirs."""
+"""What a user's component takes to be made: beans by the type hints of its parameters, plain values by theirs.
+
+A component is a class, whose constructor is filled, or a function that is called to make the bean.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-import sys
 import types
 import typing
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from agentforge.plugin.faults import ComponentError
+from agentforge.plugin.parameter import Need, need_of
 
-__all__ = ("Need", "made_with", "needs_of")
-
-_PLAIN = (str, bytes, int, float, complex)
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """One constructor parameter. ``kind`` is the class or protocol of the bean it takes; ``None``: it takes a plain
-    value. ``many``: a list of all such beans. ``required``: it has no default and may not be ``None``."""
-
-    name: str
-    kind: type | None
-    many: bool
-    required: bool
+__all__ = ("made_with", "needs_of", "read_value", "reader_of", "result_kind")
 
 
-def needs_of(component: Any) -> Mapping[str, Need]:
-    """The constructor's parameters by name; none for a function. Raises `ComponentError` for hints that cannot be
-    read and for a parameter that can only be given by position."""
-    if not inspect.isclass(component):
+def needs_of(component: Any, *, called: bool = False) -> Mapping[str, Need]:
+    """The parameters by name: those of a class's constructor, or with ``called`` those of a function that makes a bean
+    (of a function that is the component itself: none). Raises `ComponentError` for hints that cannot be read and for a
+    parameter that can only be given by position."""
+    if not (called or inspect.isclass(component)):
         return {}
-    return {name: _need(name, parameter, hint) for name, (parameter, hint) in _parameters(component).items()}
+    target, name = _target(component, called=called), component.__name__
+    try:
+        signature = inspect.signature(component)
+    except ValueError:
+        return {}  # a class of the language's own makers, such as a dict
+    try:
+        hints = typing.get_type_hints(target, include_extras=True)
+    except (TypeError, NameError, AttributeError) as error:
+        raise _unreadable(component, error) from error
+    found: dict[str, Need] = {}
+    for key, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise ComponentError(f"the parameter {key!r} of {name!r} can only be given by position")
+        required = parameter.default is parameter.empty
+        found[key] = need_of(key, hints.get(key, Any), required=required, component=name)
+    return found
 
 
-def made_with(component: Any, arguments: Mapping[str, object], values: Mapping[str, object]) -> Any:
-    """An object of the class, made of beans and of plain values; a function as it is."""
-    if not inspect.isclass(component):
+def result_kind(function: Any) -> type:
+    """The class or protocol that a function makes, by its return annotation; with ``asynccontextmanager``, what it
+    yields.
+
+    Raises `ComponentError` for a class, an async or a generator function, and for an annotation that says nothing.
+    """
+    name = getattr(function, "__name__", str(function))
+    if inspect.isclass(function):
+        raise ComponentError(
+            f"{name!r} is a class, not a function", next_step=f"Use {{type: component, component: {name}}}."
+        )
+    inner = inspect.unwrap(function)
+    if inspect.iscoroutinefunction(function):
+        raise ComponentError(
+            f"the function {name!r} is async and cannot make a bean",
+            next_step="Return the object at once; what has to be awaited goes into its start().",
+        )
+    entered = inspect.isasyncgenfunction(inner) and inner is not function
+    if not entered and (inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner)):
+        raise ComponentError(
+            f"the function {name!r} yields and cannot make a bean",
+            next_step="Return the object, or make it an @asynccontextmanager.",
+        )
+    try:
+        hint = typing.get_type_hints(function).get("return")
+    except (TypeError, ValueError, NameError, AttributeError) as error:
+        raise _unreadable(function, error) from error
+    if entered:
+        hint = next(iter(typing.get_args(hint)), None)
+    kind = typing.get_origin(hint) or hint
+    if not isinstance(kind, type) or kind in (type(None), object, Any, types.UnionType):
+        said = "has no return annotation" if hint is None else "does not say which class or protocol it returns"
+        raise ComponentError(
+            f"the function {name!r} {said}",
+            next_step=f"Annotate it with what it makes: def {name}(...) -> Clock.",
+        )
+    return kind
+
+
+def made_with(
+    component: Any,
+    arguments: Mapping[str, object],
+    values: Mapping[str, object],
+    needs: Mapping[str, Need],
+    *,
+    called: bool = False,
+    reader: Callable[[Need], Any],
+) -> Any:
+    """What the class or function makes of beans and of plain values; a function that is not ``called`` as it is.
+
+    ``needs`` are those of `needs_of`; ``reader`` gives what reads a plain value, see `reader_of`.
+    """
+    if not (called or inspect.isclass(component)):
         if arguments or values:
             raise ComponentError(
                 f"the function {component.__name__!r} is a tool itself and takes no constructor arguments",
-                next_step="Leave out 'arguments', or name a class.",
+                next_step="Leave out 'arguments', name a class, or use the type 'factory' to call it.",
             )
         return component
-    parameters = _parameters(component)
+    maker = _maker(component)
     given = dict(arguments)
     for name, value in values.items():
-        if name not in parameters:
+        if name not in needs:
             raise ComponentError(
-                f"the constructor of {component.__name__!r} has no parameter {name!r}",
-                next_step=f"It takes {', '.join(parameters) or 'none'}.",
+                f"{maker} has no parameter {name!r}", next_step=f"It takes {', '.join(needs) or 'none'}."
             )
-        given[name] = _checked(component, name, parameters[name][1], value)
-    missing = [
-        name
-        for name, (parameter, _) in parameters.items()
-        if parameter.default is parameter.empty and name not in given
-    ]
+        given[name] = _checked(component, needs[name], value, reader(needs[name]))
+    open_ = [need for name, need in needs.items() if need.without_default and name not in given]
+    missing = [need.name for need in open_ if need.required]
+    given.update((need.name, None) for need in open_ if not need.required)
     if missing:
         raise ComponentError(
-            f"the constructor of {component.__name__!r} needs {', '.join(repr(name) for name in missing)}",
+            f"{maker} needs {', '.join(repr(name) for name in missing)}",
             next_step="Declare a bean of that type, or give a plain value in 'arguments'.",
         )
     return component(**given)
 
 
-def _parameters(component: type) -> Mapping[str, tuple[inspect.Parameter, Any]]:
-    try:
-        signature = inspect.signature(component)
-        hints = typing.get_type_hints(component.__init__, include_extras=True)  # type: ignore[misc]
-    except (TypeError, ValueError, NameError) as error:
-        raise ComponentError(
-            f"the constructor of {component.__name__!r} cannot be read: {error}",
-            next_step="Import the types of its hints where the class is defined, not only for type checkers.",
-        ) from error
-    found: dict[str, tuple[inspect.Parameter, Any]] = {}
-    for name, parameter in signature.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise ComponentError(f"the parameter {name!r} of {component.__name__!r} can only be given by position")
-        found[name] = parameter, hints.get(name, Any)
-    return found
+def reader_of(need: Need) -> Any:
+    """A model of one field that reads and checks the parameter's plain value; ``None`` when pydantic cannot say.
+
+    The field is called ``value``, its alias is the parameter's name.
+    """
+    if need.hint is Any:
+        return None
+    import pydantic
+
+    config = pydantic.ConfigDict(arbitrary_types_allowed=True, hide_input_in_errors=True)
+    with contextlib.suppress(Exception):  # a class may answer pydantic with anything
+        return pydantic.create_model("Parameter", __config__=config, value=(need.hint, pydantic.Field(alias=need.name)))
+    return None
 
 
-def _need(name: str, parameter: inspect.Parameter, hint: Any) -> Need:
-    inner, may_be_none = _plain_hint(hint)
-    many = False
-    if get_origin(inner) in (list, tuple, Sequence):
-        items = [item for item in get_args(inner) if item is not Ellipsis]
-        if len(items) == 1:
-            item, _ = _plain_hint(items[0])
-            if _is_bean_kind(item):
-                inner, many = item, True
-    required = parameter.default is parameter.empty and not may_be_none
-    kind = inner if _is_bean_kind(inner) else None
-    return Need(name, kind, many, required)
-
-
-def _plain_hint(hint: Any) -> tuple[Any, bool]:
-    """The hint without ``Annotated`` and ``| None``, and whether it had the latter."""
-    may_be_none = False
-    while True:
-        if get_origin(hint) is Annotated:
-            hint = get_args(hint)[0]
-            continue
-        if get_origin(hint) in (typing.Union, types.UnionType):
-            kept = [item for item in get_args(hint) if item is not type(None)]
-            if len(kept) == 1:
-                hint, may_be_none = kept[0], True
-                continue
-        return hint, may_be_none
-
-
-def _is_bean_kind(hint: Any) -> bool:
-    """A class of somebody's: not a plain value, a collection or anything else of the language."""
-    if not isinstance(hint, type) or get_origin(hint) is not None:
-        return False
-    return hint.__module__.partition(".")[0] not in sys.stdlib_module_names and not issubclass(hint, _PLAIN)
-
-
-def _checked(component: type, name: str, hint: Any, value: object) -> object:
-    if hint is Any:
+def read_value(reader: Any, need: Need, value: object) -> object:
+    """The plain value as its parameter takes it. Raises pydantic's ``ValidationError`` where it does not fit."""
+    if reader is None:
         return value
+    with contextlib.suppress(TypeError):  # a protocol that cannot be asked: the constructor's to check
+        return reader.model_validate({need.name: value}).value
+    return value
+
+
+def _checked(component: Any, need: Need, value: object, reader: Any) -> object:
     import pydantic
 
     try:
-        return pydantic.TypeAdapter(hint, config={"arbitrary_types_allowed": True}).validate_python(value)
+        return read_value(reader, need, value)
     except pydantic.ValidationError as error:
         problems = "; ".join(item["msg"] for item in error.errors(include_input=False, include_url=False))
         raise ComponentError(
-            f"the argument {name!r} of {component.__name__!r} does not fit: {problems}",
-            next_step=f"Give a value of its type, {getattr(hint, '__name__', hint)}.",
+            f"the argument {need.name!r} of {component.__name__!r} does not fit: {problems}",
+            next_step=f"Give a value of its type, {getattr(need.hint, '__name__', need.hint)}.",
         ) from None
-    except pydantic.PydanticUserError:
-        return value  # a type that pydantic cannot read is the constructor's to check
+
+
+def _target(component: Any, *, called: bool) -> Any:
+    return component if called else component.__init__
+
+
+def _maker(component: Any) -> str:
+    kind = "constructor of" if inspect.isclass(component) else "function"
+    return f"the {kind} {component.__name__!r}"
+
+
+def _unreadable(component: Any, error: Exception) -> ComponentError:
+    return ComponentError(
+        f"{_maker(component)} cannot be read: {error}",
+        next_step="Import the types of its hints where it is defined, not only for type checkers.",
+    )

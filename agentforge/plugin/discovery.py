@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ("ENTRY_POINT_GROUP", "Found", "discover", "distinct")
+__all__ = ("ENTRY_POINT_GROUP", "Found", "discover", "distinct", "usual_distribution")
 
 #: The entry-point group of plugins; an entry's name is the prefix of its bean types.
 ENTRY_POINT_GROUP = "agentforge_kit.plugin"
@@ -29,8 +29,9 @@ class Found:
 
 
 def discover() -> tuple[Found, ...]:
-    """The installed plugins by name. One that is seen twice with the same target (an editable installation beside a
-    built one) is listed once; two targets of one name are both listed, and neither will be loaded."""
+    """The installed plugins by name. One that a distribution is seen to bring twice (an editable installation beside a
+    built one) is listed once; a name of two targets or two distributions is listed twice, and neither will be
+    loaded."""
     from importlib.metadata import entry_points
 
     return distinct(
@@ -45,8 +46,18 @@ def discover() -> tuple[Found, ...]:
 
 
 def distinct(entries: Iterable[Found]) -> tuple[Found, ...]:
-    """The entries by name, each name and target once."""
-    first: dict[tuple[str, str], Found] = {}
+    """The entries by name, each name and target of a distribution once."""
+    first: dict[tuple[str, str, str], Found] = {}
     for entry in entries:
-        first.setdefault((entry.name, entry.value), entry)
+        distribution = entry.distribution.lower().replace("_", "-").replace(".", "-")
+        first.setdefault((entry.name, entry.value, distribution), entry)
     return tuple(sorted(first.values(), key=lambda entry: (entry.name, entry.distribution, entry.value)))
+
+
+def usual_distribution(name: str) -> str:
+    """The distribution that by the naming rule brings a plugin.
+
+    >>> usual_distribution("my_vendor")
+    'agentforge-plugin-my-vendor'
+    """
+    return f"agentforge-plugin-{name.replace('_', '-')}"

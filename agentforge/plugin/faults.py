@@ -6,6 +6,8 @@ from agentforge.errors import ConfigurationError
 
 __all__ = ("BeanTypeError", "ComponentError", "PluginError", "place_of")
 
+_OURS = ("agentforge", "pluggy")
+
 
 class PluginError(ConfigurationError):
     """A plugin that was asked for cannot be used: missing, blocked, incompatible, or it failed while loading."""
@@ -26,12 +28,14 @@ class ComponentError(ConfigurationError):
 
 
 def place_of(error: BaseException) -> str:
-    """Where somebody's module raised, as `` (FILE:LINE)``, for the words of an error that hides the traceback."""
+    """Where somebody's module raised, as `` (FILE:LINE)``, for the words of an error that hides the traceback. The last
+    line that is not ours: what we refuse is at fault where it was said."""
     if isinstance(error, SyntaxError) and error.filename:
         return ""  # its own words say it
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        code, module = trace.tb_frame.f_code, str(trace.tb_frame.f_globals.get("__name__"))
+        if module.partition(".")[0] not in _OURS:
+            place = "" if code.co_filename.startswith("<") else f" ({code.co_filename}:{trace.tb_lineno})"
         trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_code.co_filename.startswith("<"):
-        return ""
-    return f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
+    return place

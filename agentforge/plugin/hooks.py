@@ -1,19 +1,21 @@
-"""Every hook a plugin can implement. Registering hooks add bean types and commands; the others only observe.
+"""Every hook a plugin can implement: registering ones add to the framework, `agentforge_secret` answers, all others
+only observe.
 
 A hook implementation is a plain function of the same name, marked with `hookimpl`; it may leave out arguments that it
-does not need. An observer that raises harms nothing but itself. A module says with ``AGENTFORGE_API = (1, 0)`` for
-which version it was written (default: 1.0): the major number must be ours, the minor one at most ours.
+does not need. With `implements` instead a type checker compares it with its specification. What raises in a hook
+harms nothing but its own plugin. A module says with ``AGENTFORGE_API = (1, 0)`` for which version it was written
+(default: 1.0): the major number must be ours, the minor one at most ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import pluggy
 
 if TYPE_CHECKING:
-    from agentforge.model import ChatModel, ChatRequest, ChatResponse
+    from agentforge.model import ChatModel, ChatRequest, ChatResponse, ToolExecutionRequest
     from agentforge.plugin.bean_type import BeanType
     from agentforge.plugin.command import Command
     from agentforge.tool.execution import ToolExecution
@@ -26,8 +28,13 @@ __all__ = (
     "agentforge_context_started",
     "agentforge_context_stopped",
     "agentforge_model_called",
+    "agentforge_model_calling",
+    "agentforge_secret",
     "agentforge_tool_called",
+    "agentforge_tool_calling",
+    "agentforge_vendor_profiles",
     "hookimpl",
+    "implements",
 )
 
 #: The version of these hooks and of `BeanType`.
@@ -35,6 +42,19 @@ AGENTFORGE_API = (1, 0)
 
 hookimpl = pluggy.HookimplMarker("agentforge")
 _hookspec = pluggy.HookspecMarker("agentforge")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def implements(specification: Callable[_P, _R]) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Mark a function as the implementation of this hook: `hookimpl` for authors who check their types.
+
+    The function may have any name and takes all arguments of the specification.
+    """
+    return hookimpl(specname=specification.__name__)
+
+
+# -- what a plugin brings ------------------------------------------------------------------------
 
 
 @_hookspec
@@ -45,6 +65,19 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
 @_hookspec
 def agentforge_commands(register: Callable[[Command], None]) -> None:
     """Register commands, which run as ``agentforge PLUGIN NAME ...``."""
+
+
+@_hookspec
+def agentforge_vendor_profiles(register: Callable[[str, str, Mapping[str, object]], None]) -> None:
+    """Register vendors as data: the family of wires that reads it, the vendor's name, and the fields of its row."""
+
+
+@_hookspec
+def agentforge_secret(name: str) -> str | None:
+    """The secret of this name, or ``None`` for one that the plugin does not have."""
+
+
+# -- what a plugin is told -----------------------------------------------------------------------
 
 
 @_hookspec
@@ -63,6 +96,11 @@ def agentforge_context_stopped(app: Any) -> None:
 
 
 @_hookspec
+def agentforge_model_calling(model: ChatModel, request: ChatRequest) -> None:
+    """A model is about to be asked."""
+
+
+@_hookspec
 def agentforge_model_called(
     model: ChatModel, request: ChatRequest, response: ChatResponse | None, error: BaseException | None, seconds: float
 ) -> None:
@@ -70,5 +108,10 @@ def agentforge_model_called(
 
 
 @_hookspec
+def agentforge_tool_calling(request: ToolExecutionRequest) -> None:
+    """A tool call that every gate let through is about to run."""
+
+
+@_hookspec
 def agentforge_tool_called(execution: ToolExecution) -> None:
-    """A tool call of a run has its outcome."""
+    """A tool call of a run has its outcome; it may have been refused before it ran."""

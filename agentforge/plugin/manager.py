@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentforge.plugin.command import Command
-from agentforge.plugin.discovery import Found, discover, distinct
-from agentforge.plugin.faults import place_of
+from agentforge.plugin.discovery import Found, discover, distinct, usual_distribution
+from agentforge.plugin.faults import PluginError, place_of
 from agentforge.plugin.state import PluginState, State
 
 if TYPE_CHECKING:
     from agentforge.plugin.bean_type import BeanType
+    from agentforge.plugin.vendor_profile import VendorProfile
 
 __all__ = ("Plugins",)
 
@@ -41,6 +42,7 @@ class Plugins:
     ) -> None:
         self._allow = None if allow is None else frozenset(allow)
         self._block = frozenset(block)
+        self._narrowed: tuple[frozenset[str] | None, frozenset[str]] = (None, frozenset())
         self._given = None if entry_points is None else distinct(entry_points)
         self._clock = clock
         self._lock = threading.RLock()
@@ -48,9 +50,15 @@ class Plugins:
         self._states: dict[str, tuple[PluginState, ...]] = {}
         self._types: dict[str, dict[str, BeanType]] = {}
         self._commands: dict[str, tuple[Command, ...]] = {}
+        self._profiles: dict[str, tuple[VendorProfile, ...]] = {}
+        self._modules: dict[str, object] = {}
         self._observers: dict[str, tuple[tuple[str, Any], ...]] = {}
         self._reported: set[tuple[str, str]] = set()
         self._manager: Any = None
+
+    def fresh(self) -> Plugins:
+        """Another set of the same plugins under the same switches, with nothing loaded: for another configuration."""
+        return Plugins(self._allow, self._block, self._given, clock=self._clock)
 
     # -- what there is ---------------------------------------------------------------------------
 
@@ -71,6 +79,23 @@ class Plugins:
             return tuple(self._installed())
 
     # -- loading ---------------------------------------------------------------------------------
+
+    def restrict(self, allow: Collection[str] | None, block: Collection[str]) -> None:
+        """Let only the plugins of ``allow`` load (``None``: all) and none of ``block``, of those that may at all.
+
+        Takes the place of an earlier restriction. A plugin that is loaded already is put out: its types, commands,
+        vendors and hooks are gone, only its module stays imported.
+        """
+        with self._lock:
+            self._narrowed = (None if allow is None else frozenset(allow), frozenset(block))
+            for name, entries in self._installed().items():
+                states = self._states[name]
+                if self._blocked(name) is None and states[0].state != "blocked":
+                    continue
+                if states[0].state == "active":
+                    self._put_out(name)
+                self._states[name] = tuple(self._first_state(entry, entries) for entry in entries)
+            self._observers.clear()
 
     def load(self, prefix: str) -> None:
         """Import the plugin of this name and register all it brings, once; a failure is kept in its state.
@@ -100,6 +125,12 @@ class Plugins:
         with self._lock:
             return self._commands.get(prefix, ())
 
+    def vendor_profiles(self, family: str) -> Mapping[str, VendorProfile]:
+        """The vendors that loaded plugins bring for a family of wires, by name."""
+        with self._lock:
+            found = (item for items in self._profiles.values() for item in items if item.family == family)
+            return {item.name: item for item in found}
+
     def builtin_types(self) -> Mapping[str, BeanType]:
         """The core's own bean types, registered through the same hooks at their first use."""
         with self._lock:
@@ -110,6 +141,47 @@ class Plugins:
                 made = register(self._pluggy(), builtin, _BUILTIN, prefix=None)
                 self._types[_BUILTIN] = {item.name: item for item in made.types}
             return dict(self._types[_BUILTIN])
+
+    # -- secrets ---------------------------------------------------------------------------------
+
+    def secret(self, name: str, plugin: str | None = None) -> str | None:
+        """The secret of this name: of ``plugin`` alone, which is loaded for it, else of the first active plugin that
+        has it; ``None`` when none has.
+
+        Raises `PluginError` for a plugin that cannot be asked, and for one that failed while no other had the secret.
+        Its words may hold anything, so they are not shown: only the class of what it raised, and where.
+        """
+        if plugin is not None:
+            self.load(plugin)
+            self._expect_active(plugin)
+        with self._lock:
+            sources = self._observers_of("agentforge_secret")
+        if plugin is not None:
+            sources = tuple(source for source in sources if source[0] == plugin)
+            if not sources:
+                raise PluginError(
+                    f"the plugin {plugin!r} gives no secrets", next_step="It has no hook agentforge_secret."
+                )
+        failed: list[PluginError] = []
+        for owner, implementation in sources:
+            try:
+                found = implementation.function(*[name for _ in implementation.argnames])
+                if found is None:
+                    continue
+                if isinstance(found, str):
+                    return found
+                raise TypeError("a secret is a text")
+            except (Exception, SystemExit) as error:
+                words = f"{type(error).__name__}{place_of(error)}"
+                failure = PluginError(
+                    f"the plugin {owner!r} failed to give the secret {name!r}: {words}",
+                    next_step=f"Correct the plugin {owner!r} or what it needs, or give the secret in the environment.",
+                )
+                failure.__cause__ = error
+                failed.append(failure)
+        if failed:
+            raise failed[0]
+        return None
 
     # -- observing -------------------------------------------------------------------------------
 
@@ -146,13 +218,24 @@ class Plugins:
                 self._states[name] = tuple(self._first_state(entry, entries) for entry in entries)
         return self._found
 
+    def _blocked(self, name: str) -> str | None:
+        """Why a plugin may not load; ``None`` when it may."""
+        if name in self._block:
+            return "it is switched off"
+        if self._allow is not None and name not in self._allow:
+            return "it is not in the list of plugins that may load"
+        only, disabled = self._narrowed
+        if name in disabled:
+            return "the configuration switches it off"
+        if only is not None and name not in only:
+            return "it is not among the plugins that the configuration allows"
+        return None
+
     def _first_state(self, entry: Found, same_name: tuple[Found, ...]) -> PluginState:
         state: State = "found"
-        reason = None
-        if entry.name in self._block:
-            state, reason = "blocked", "it is switched off"
-        elif self._allow is not None and entry.name not in self._allow:
-            state, reason = "blocked", "it is not in the list of plugins that may load"
+        reason = self._blocked(entry.name)
+        if reason is not None:
+            state = "blocked"
         elif len(same_name) > 1:
             state = "duplicate"
             rivals = " and ".join(f"{other.distribution} {other.version} ({other.value})" for other in same_name)
@@ -164,8 +247,10 @@ class Plugins:
 
         started = self._clock()
         state: State = "failed"
+        known = [item for items in self._profiles.values() for item in items]
         try:
-            made = register(self._pluggy(), entry.load(), entry.name, prefix=entry.name)
+            module = entry.load()
+            made = register(self._pluggy(), module, entry.name, prefix=entry.name, known=known)
         except (Exception, SystemExit) as error:
             if isinstance(error, IncompatibleError):
                 state = "incompatible"
@@ -174,6 +259,8 @@ class Plugins:
             return replace(before, state=state, seconds=self._clock() - started, reason=reason, cause=error)
         self._types[entry.name] = {item.name: item for item in made.types}
         self._commands[entry.name] = made.commands
+        self._profiles[entry.name] = made.profiles
+        self._modules[entry.name] = module
         return replace(
             before,
             state="active",
@@ -181,6 +268,21 @@ class Plugins:
             types=tuple(self._types[entry.name]),
             hooks=made.hooks,
         )
+
+    def _put_out(self, name: str) -> None:
+        """Undo the registration of a plugin that is active."""
+        self._manager.unregister(self._modules.pop(name))
+        for brought in (self._types, self._commands, self._profiles):
+            brought.pop(name, None)
+
+    def _expect_active(self, name: str) -> None:
+        state = self.state(name)
+        if state is None:
+            raise PluginError(
+                f"no plugin {name!r} is installed", next_step=f"Install one, such as {usual_distribution(name)}."
+            )
+        if state.state != "active":
+            raise PluginError(str(state), next_step="Correct or allow it; 'agentforge plugins --load' says more.")
 
     def _pluggy(self) -> Any:
         if self._manager is None:
@@ -195,8 +297,12 @@ class Plugins:
     def _observers_of(self, hook: str) -> tuple[tuple[str, Any], ...]:
         if self._manager is None:
             return ()
-        caller = getattr(self._manager.hook, hook)
-        return tuple((implementation.plugin_name, implementation) for implementation in caller.get_hookimpls())
+        # In the order in which they were loaded; pluggy's own calls go the other way.
+        found = sorted(
+            getattr(self._manager.hook, hook).get_hookimpls(),
+            key=lambda implementation: implementation.trylast - implementation.tryfirst,
+        )
+        return tuple((implementation.plugin_name, implementation) for implementation in found)
 
     def _report(self, plugin: str, hook: str, error: Exception) -> None:
         with self._lock:

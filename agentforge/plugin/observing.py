@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from agentforge.client import ChatObserver
-from agentforge.model import ChatModel, ChatRequest, ChatResponse
+from agentforge.client import CallObserver, ChatObserver
+from agentforge.model import ChatModel, ChatRequest, ChatResponse, ToolExecutionRequest
 from agentforge.plugin.manager import Plugins
-from agentforge.tool.execution import ToolExecution
+from agentforge.tool.execution import ToolExecution, ToolInterceptor
 
-__all__ = ("PluginObserver", "observer_of")
+__all__ = ("PluginObserver", "interceptors_of", "observer_of")
+
+_TOLD_BY_CLIENT = ("agentforge_model_calling", "agentforge_model_called", "agentforge_tool_called")
 
 
 class PluginObserver:
@@ -15,6 +17,10 @@ class PluginObserver:
 
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
+
+    def model_calling(self, model: ChatModel, request: ChatRequest) -> None:
+        """See the hook ``agentforge_model_calling``."""
+        self._plugins.call_observers("agentforge_model_calling", model=model, request=request)
 
     def model_called(
         self,
@@ -29,14 +35,24 @@ class PluginObserver:
             "agentforge_model_called", model=model, request=request, response=response, error=error, seconds=seconds
         )
 
+    def tool_calling(self, request: ToolExecutionRequest) -> None:
+        """See the hook ``agentforge_tool_calling``."""
+        self._plugins.call_observers("agentforge_tool_calling", request=request)
+
     def tool_called(self, execution: ToolExecution) -> None:
         """See the hook ``agentforge_tool_called``."""
         self._plugins.call_observers("agentforge_tool_called", execution=execution)
 
 
 def observer_of(plugins: Plugins | None) -> ChatObserver | None:
-    """An observer for the plugins; ``None`` when none of them listens, so that it costs nothing."""
-    if plugins is None:
+    """An observer for the plugins; ``None`` when none of them listens to a client, so that it costs nothing."""
+    if plugins is None or not any(map(plugins.observes, _TOLD_BY_CLIENT)):
         return None
-    listens = plugins.observes("agentforge_model_called") or plugins.observes("agentforge_tool_called")
-    return PluginObserver(plugins) if listens else None
+    return PluginObserver(plugins)
+
+
+def interceptors_of(plugins: Plugins | None) -> tuple[ToolInterceptor, ...]:
+    """What tells the plugins of a tool call before it runs, to stand outermost; nothing when none of them listens."""
+    if plugins is None or not plugins.observes("agentforge_tool_calling"):
+        return ()
+    return (CallObserver(PluginObserver(plugins)),)

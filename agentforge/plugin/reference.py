@@ -1,13 +1,14 @@
 """Settings that are beans: the mark on a field, and how the container reads the marks of a settings model.
 
-The declared type of a field says that its text names a bean; nothing in the file does.
+The declared type of a field says that its text names a bean; nothing in the file does. `Qualifier` is the mark of a
+constructor's parameter that wants one certain bean.
 """
 
 from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -16,16 +17,27 @@ from agentforge.plugin.faults import BeanTypeError
 if TYPE_CHECKING:
     from agentforge.plugin.bean_settings import BeanSettings
 
-__all__ = ("Ref", "RefField", "references_of")
+__all__ = ("Qualifier", "Ref", "RefField", "given_by", "references_of")
+
+
+@dataclass(frozen=True, slots=True)
+class Qualifier:
+    """Marks a constructor's parameter that takes the bean of this name: ``store: Annotated[Store, Qualifier("main")]``.
+
+    An alias will do. What ``arguments`` of the file say of the parameter goes over it.
+    """
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
     """Marks a settings field that is a bean: ``model: Annotated[ChatModel, Ref()]``.
 
-    In the file it is a bean's id or a whole definition in place; when the factory runs it is the bean. Also inside
-    ``list``, ``tuple`` and ``| None``. With ``or_type`` a name that no bean has may be a type that needs no settings;
-    in a list that always holds.
+    In the file it is a bean's id, ``{ref: id}`` or a whole definition in place; when the factory runs it is the bean.
+    Also inside ``list``, ``tuple``, ``dict[str, ...]`` and ``| None``. With ``or_type`` a name that no bean has may be
+    a type that needs no settings; in a list or mapping that always holds. ``Annotated[Callable[[], X], Ref()]`` is a
+    callable that gives the bean, which may then need the one that has it.
     """
 
     or_type: bool = False
@@ -37,26 +49,29 @@ class Ref:
         return core_schema.any_schema()
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
-        """In the file: a bean's id, or a definition."""
+        """In the file: a bean's id, a reference, or a definition."""
         return {"anyOf": [{"type": "string"}, {"type": "object"}]}
 
 
 @dataclass(frozen=True, slots=True)
 class RefField:
     """One field that takes beans: the contract they fulfil, whether it is a list, whether it may be left out, whether
-    a plain name may be a type that needs no settings."""
+    a plain name may be a type that needs no settings; whether it is a mapping of names to beans, whether it takes a
+    callable that gives the bean."""
 
     kind: type
     many: bool
     optional: bool
     or_type: bool
+    by_name: bool = False
+    provider: bool = False
 
 
 def references_of(settings_model: type[BeanSettings]) -> Mapping[str, RefField]:
     """The fields of a settings model that are beans, by name; those of a settings model inside it by dotted path
     (``error_handlers.arguments``).
 
-    Raises `BeanTypeError` for a `Ref` in a place that the container cannot fill, such as a mapping's values.
+    Raises `BeanTypeError` for a `Ref` in a place that the container cannot fill, such as a list in a list.
     """
     found: dict[str, RefField] = {}
     for name, field in settings_model.model_fields.items():
@@ -74,7 +89,8 @@ def references_of(settings_model: type[BeanSettings]) -> Mapping[str, RefField]:
         elif _mentions_ref(annotation):
             raise BeanTypeError(
                 f"{settings_model.__name__}.{name} has a Ref where no bean can be put",
-                next_step="Use Annotated[X, Ref()], list[Annotated[X, Ref()]] or tuple[Annotated[X, Ref()], ...].",
+                next_step="Use Annotated[X, Ref()], alone or in list[...], tuple[..., ...] or dict[str, ...]; "
+                "a callable only alone: Annotated[Callable[[], X], Ref()].",
             )
     return found
 
@@ -85,24 +101,48 @@ def _read(annotation: Any, *, optional: bool) -> RefField | None:
     single = _ref_of(inner)
     if single is not None:
         kind, or_type = single
-        return RefField(kind, False, optional, or_type)
+        given = given_by(kind)
+        if given is not None:
+            return RefField(_class_of(given), False, optional, or_type, provider=True)
+        return RefField(_class_of(kind), False, optional, or_type)
     if get_origin(inner) is Annotated:
         inner = get_args(inner)[0]
-    if get_origin(inner) not in (list, tuple, Sequence):
-        return None
-    items = [item for item in get_args(inner) if item is not Ellipsis]
+    origin, arguments = get_origin(inner), get_args(inner)
+    by_name = origin in (dict, Mapping) and len(arguments) == 2 and arguments[0] is str
+    if origin in (list, tuple, Sequence):
+        items = [item for item in arguments if item is not Ellipsis]
+    else:
+        items = [arguments[1]] if by_name else []
     one = _ref_of(items[0]) if len(items) == 1 else None
-    return RefField(one[0], True, optional, True) if one is not None else None
+    if one is None or given_by(one[0]) is not None:
+        return None
+    return RefField(_class_of(one[0]), not by_name, optional, True, by_name=by_name)
 
 
-def _ref_of(annotation: Any) -> tuple[type, bool] | None:
+def _ref_of(annotation: Any) -> tuple[Any, bool] | None:
     if get_origin(annotation) is not Annotated:
         return None
     kind, *metadata = get_args(annotation)
     for item in metadata:
         if isinstance(item, Ref):
-            return (kind if isinstance(kind, type) else object), item.or_type
+            return kind, item.or_type
     return None
+
+
+def _class_of(kind: Any) -> type:
+    return kind if isinstance(kind, type) and kind is not Any else object
+
+
+def given_by(hint: Any) -> Any | None:
+    """What a callable without arguments gives, of the hint ``Callable[[], X]``: X; ``None`` for any other hint.
+
+    >>> given_by(Callable[[], int]), given_by(Callable[[str], int]), given_by(int)
+    (<class 'int'>, None, None)
+    """
+    if get_origin(hint) is not Callable:
+        return None
+    arguments = get_args(hint)
+    return arguments[1] if len(arguments) == 2 and arguments[0] == [] else None
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:

@@ -1,14 +1,15 @@
-"""Registering one plugin as a whole or not at all: version, hooks, bean types and commands are checked together."""
+"""Registering one plugin as a whole or not at all: version, hooks and all that it brings are checked together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agentforge.plugin.command import Command
 from agentforge.plugin.faults import PluginError
 from agentforge.plugin.hooks import AGENTFORGE_API
+from agentforge.plugin.vendor_profile import VendorProfile
 
 __all__ = ("IncompatibleError", "Registration", "register")
 
@@ -24,11 +25,14 @@ class Registration:
     types: tuple[Any, ...]
     commands: tuple[Command, ...]
     hooks: tuple[str, ...]
+    profiles: tuple[VendorProfile, ...] = ()
 
 
-def register(manager: Any, plugin: object, name: str, *, prefix: str | None) -> Registration:
+def register(
+    manager: Any, plugin: object, name: str, *, prefix: str | None, known: Iterable[VendorProfile] = ()
+) -> Registration:
     """Register ``plugin`` with a pluggy manager and collect what it brings. With ``prefix`` every bean type must begin
-    with it and a dot.
+    with it and a dot; ``known`` are the vendors of others, whose names are taken.
 
     Whatever it raises leaves the manager as it was: `IncompatibleError`, `PluginError`, or the plugin's own.
     """
@@ -46,13 +50,21 @@ def register(manager: Any, plugin: object, name: str, *, prefix: str | None) -> 
         commands: list[Command] = []
         _collect(plugin, callers, "agentforge_bean_types", types.append)
         _collect(plugin, callers, "agentforge_commands", commands.append)
+        profiles: list[VendorProfile] = []
+
+        def add_profile(family: str, vendor: str, fields: Mapping[str, object]) -> None:
+            profiles.append(VendorProfile(family, vendor, fields, plugin=name))
+
+        _collect(plugin, callers, "agentforge_vendor_profiles", add_profile)
         _check_types(types, prefix)
         _check_commands(commands)
+        _check_profiles(profiles, known)
     except BaseException:
         if manager.is_registered(plugin):  # a hook that does not fit leaves those before it behind
             manager.unregister(plugin)
         raise
-    return Registration(tuple(types), tuple(commands), tuple(sorted(caller.name for caller in callers)))
+    hooks = tuple(sorted(caller.name for caller in callers))
+    return Registration(tuple(types), tuple(commands), hooks, tuple(profiles))
 
 
 def _check_version(plugin: object) -> None:
@@ -86,7 +98,7 @@ def _check_hook(manager: Any, caller: Any, implementation: Any) -> None:
         raise PluginError(f"its hook {caller.name!r} is a wrapper; hooks register or observe and wrap nothing")
 
 
-def _collect(plugin: object, callers: Iterable[Any], hook: str, add: Callable[[Any], None]) -> None:
+def _collect(plugin: object, callers: Iterable[Any], hook: str, add: Callable[..., None]) -> None:
     for caller in callers:
         if caller.name == hook:
             for implementation in caller.get_hookimpls():
@@ -116,3 +128,16 @@ def _check_commands(commands: Iterable[Any]) -> None:
         if item.name in seen:
             raise PluginError(f"it registered the command {item.name!r} twice")
         seen.add(item.name)
+
+
+def _check_profiles(profiles: Iterable[VendorProfile], known: Iterable[VendorProfile]) -> None:
+    taken = {(item.family, item.name): item.plugin for item in known}
+    for item in profiles:
+        owner = taken.get((item.family, item.name))
+        if owner == item.plugin:
+            raise PluginError(f"it registered the vendor profile {item.name!r} of {item.family!r} twice")
+        if owner is not None:
+            raise PluginError(
+                f"its vendor profile {item.name!r} of {item.family!r} is there already, from the plugin {owner!r}"
+            )
+        taken[item.family, item.name] = item.plugin

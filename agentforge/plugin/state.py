@@ -8,8 +8,9 @@ from typing import Literal, TypeAlias
 __all__ = ("PluginState", "State")
 
 State: TypeAlias = Literal["found", "active", "failed", "blocked", "duplicate", "incompatible"]
-"""``found``: installed and not yet imported. ``blocked``: switched off. ``duplicate``: two targets of one name.
-``incompatible``: written for another version of the hooks. ``failed``: its import or its registration raised."""
+"""``found``: installed and not yet imported. ``blocked``: switched off. ``duplicate``: two distributions or two
+targets of one name. ``incompatible``: written for another version of the hooks. ``failed``: its import or its
+registration raised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,11 @@
-"""Tools for tests of applications and plugins: a scripted model, a scripted endpoint, and replay of recorded traffic.
+"""Tools for tests of applications and plugins: a scripted model, a scripted endpoint, replay of recorded traffic, and
+contract suites, which are classes of tests to subclass.
 
-Nothing here needs an HTTP library, a provider or a network; the endpoint listens on the loopback address only.
+Nothing here needs an HTTP library, a provider, a network or a test runner; the endpoint listens on the loopback address
+only. The suites are loaded on first use.
 """
+
+from typing import TYPE_CHECKING
 
 from agentforge.model.scripted import ScriptedChatModel, Turn, call, calls
 from agentforge.testing.cassette import (
@@ -16,20 +20,47 @@ from agentforge.testing.cassette import (
 from agentforge.testing.endpoint import EndpointRequest, ScriptedEndpoint
 from agentforge.testing.endpoint_turn import EndpointReply, EndpointTurn
 
+if TYPE_CHECKING:
+    from agentforge.testing.contracts import (
+        ChatModelContract,
+        ErrorHandlerContract,
+        PluginContract,
+        ToolGateContract,
+        ToolInterceptorContract,
+        ToolSourceContract,
+    )
+
 __all__ = (
     "Cassette",
+    "ChatModelContract",
     "EndpointReply",
     "EndpointRequest",
     "EndpointTurn",
+    "ErrorHandlerContract",
     "Interaction",
+    "PluginContract",
     "RecordedRequest",
     "RecordedResponse",
     "ReplayTransport",
     "ScriptedChatModel",
     "ScriptedEndpoint",
+    "ToolGateContract",
+    "ToolInterceptorContract",
+    "ToolSourceContract",
     "Turn",
     "call",
     "calls",
     "replay_transport",
     "same_endpoint",
 )
+
+del TYPE_CHECKING  # what is visible here is public
+
+
+def __getattr__(name: str) -> object:
+    if not name.endswith("Contract") or name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agentforge.testing import contracts
+
+    value = globals()[name] = getattr(contracts, name)
+    return value

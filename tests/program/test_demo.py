@@ -108,7 +108,8 @@ def test_a_missing_key_says_which_variable_where_and_how_to_set_it() -> None:
     assert (done.returncode, done.stdout) == (1, "")
     first, *rest = done.stderr.splitlines()
     assert re.fullmatch(r"\[AF113\] .*config/agentforge-openai\.yaml:8:14: the secret OPENAI_API_KEY is not set", first)
-    assert rest[-1].strip().startswith("next: Set OPENAI_API_KEY in the environment")
+    assert rest[-2].strip().startswith("next: Set OPENAI_API_KEY in the environment")
+    assert rest[-1] == "help: agentforge explain AF113 (docs/reference/errors.md#af113)"
     assert "Traceback" not in done.stderr
 
 

@@ -61,7 +61,8 @@ def test_the_defaults_are_those_of_the_model(bean_type: BeanType, context: BeanC
 
     assert given["timeouts"] == plugin.HttpTimeouts() and given["retry"] == plugin.RetryPolicy()
     assert given["defaults"] == plugin.ChatRequestParameters()
-    same = set(given) - {"timeouts", "retry", "defaults", *BASE}
+    assert given["environment"] is context.environment
+    same = set(given) - {"timeouts", "retry", "defaults", "environment", *BASE}
     assert {name: given[name] for name in same} == {name: usual[name] for name in same}
 
 
@@ -108,13 +109,13 @@ def test_every_setting_reaches_the_model(
 
 
 def test_every_argument_of_the_model_has_a_setting(given: dict[str, Any], bean_type: BeanType) -> None:
-    """But for the client of the caller's own, which no file can hold, the variables, which the application reads, and
-    what `retry` says already."""
+    """But for the client of the caller's own, which no file can hold, and what `retry` says already; the variables are
+    those of the application."""
     import inspect
 
     bean_type.settings(**BASE)
 
-    beside = {"http_client", "environment", "max_retries"}
+    beside = {"http_client", "max_retries"}
     assert set(inspect.signature(OpenAiChatModel).parameters) - set(given) == beside
 
 
@@ -164,3 +165,25 @@ def test_a_bundle_of_certificates_is_looked_for_beside_the_file(
     assert given["ca_bundle"] == str(context.folder / "ca.pem")
     bean_type.create(bean_type.settings(**BASE, ca_bundle="/etc/ca.pem"), context)
     assert given["ca_bundle"] == "/etc/ca.pem"
+
+
+@pytest.mark.parametrize(
+    ("settings", "environment", "addresses"),
+    [
+        ({}, {}, ("http://127.0.0.1:9/v1",)),
+        ({"base_url": None}, {"OPENAI_BASE_URL": "http://127.0.0.1:8/v1"}, ("http://127.0.0.1:8/v1",)),
+        ({"proxy": "http://user:pass@127.0.0.1:7"}, {}, ()),
+    ],
+)
+def test_it_says_what_the_model_asks(
+    bean_type: BeanType,
+    tmp_path: Path,
+    settings: dict[str, Any],
+    environment: dict[str, str],
+    addresses: tuple[str, ...],
+) -> None:
+    """For `agentforge doctor --online`; behind a proxy only the proxy could tell."""
+    context = BeanContext("model", tmp_path, Components((), tmp_path), environment=environment)
+
+    assert bean_type.endpoints is not None
+    assert tuple(bean_type.endpoints(bean_type.settings(**{**BASE, **settings}), context)) == addresses

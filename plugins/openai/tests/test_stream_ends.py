@@ -10,16 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentforge.errors import ModelError, OverloadedError, ProtocolError, StreamTruncatedError
-from agentforge.model import FinishReason
+from agentforge.model import ChatRequest, FinishReason
 from agentforge_openai.wire.stream import StreamDecoder
 from plugins.openai.tests.support import (
     USAGE,
+    FakeTransport,
     answering,
     call_delta,
     calls_of,
     delta,
     events_in,
     message,
+    model_on,
     piece,
     plain,
     sse,
@@ -212,3 +214,23 @@ def test_no_json_breaks_the_decoder(deltas: list[dict[str, Any]], key: str, valu
     for fields in deltas:
         with suppress(ModelError):
             plain({**message(**fields), key: value})
+
+
+@pytest.mark.parametrize("size", [1, 17, 10_000])
+async def test_what_came_before_an_error_is_shown_however_the_bytes_are_cut(size: int) -> None:
+    """Also where a text and the error behind it arrive in one piece."""
+    failure = {"error": {"message": "overloaded", "code": 503}}
+    body = sse(delta(content="Half "), delta(content="of it"), failure, done=False)
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    model = model_on(FakeTransport(pieces))
+    shown: list[str] = []
+
+    async def show() -> None:
+        async for event in model.stream(ChatRequest("Hello")):
+            shown.append(getattr(event, "text", ""))
+
+    with pytest.raises(OverloadedError) as caught:
+        await show()
+
+    assert "".join(shown) == "Half of it"
+    assert caught.value.details["partial_text"] == "Half of it"

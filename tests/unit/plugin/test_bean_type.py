@@ -83,12 +83,43 @@ def test_references_are_read_from_the_declared_types() -> None:
 def test_a_reference_that_nothing_could_fill_is_a_fault_of_the_type() -> None:
     """Found when the type is declared, not when a file uses it."""
 
-    class Mapped(BeanSettings):
-        models: dict[str, Annotated[ChatModel, Ref()]]
-        """Values of a mapping."""
+    class Nested(BeanSettings):
+        models: list[list[Annotated[ChatModel, Ref()]]]
+        """Lists in a list."""
 
-    with pytest.raises(BeanTypeError, match=r"Mapped\.models has a Ref where no bean can be put"):
-        BeanType("x.y", Mapped, lambda settings: object(), ChatModel, "Summary.")
+    with pytest.raises(BeanTypeError, match=r"Nested\.models has a Ref where no bean can be put"):
+        BeanType("x.y", Nested, lambda settings: object(), ChatModel, "Summary.")
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        dict[int, Annotated[ChatModel, Ref()]],
+        list[Annotated[Callable[[], ChatModel], Ref()]],
+        dict[str, Annotated[Callable[[], ChatModel], Ref()]],
+    ],
+)
+def test_a_mapping_has_names_and_a_callable_stands_alone(annotation: Any) -> None:
+    """Whatever else would need a form of its own in the file."""
+    holder = type("Holder", (BeanSettings,), {"__annotations__": {"parts": annotation}, "__module__": __name__})
+
+    with pytest.raises(BeanTypeError, match=r"Holder\.parts has a Ref where no bean can be put"):
+        BeanType("x.y", holder, lambda settings: object(), ChatModel, "Summary.")
+
+
+def test_mappings_of_beans_and_callables_that_give_one_are_references() -> None:
+    """With the contract that the beans fulfil."""
+
+    class Forms(BeanSettings):
+        models: dict[str, Annotated[ChatModel, Ref()]]
+        """By name."""
+        later: Annotated[Callable[[], ChatModel], Ref()] | None = None
+        """Asked for when it is needed."""
+
+    assert references_of(Forms) == {
+        "models": RefField(ChatModel, False, False, True, by_name=True),
+        "later": RefField(ChatModel, False, True, False, provider=True),
+    }
 
 
 @pytest.mark.parametrize("annotation", [list[Inner], tuple[Inner, ...], dict[str, Inner], Inner | str])

@@ -8,23 +8,56 @@ from collections.abc import Iterable
 
 import pytest
 
+from agentforge.advisor import (
+    BudgetAdvisor,
+    LoggerAdvisor,
+    MessageMemoryAdvisor,
+    SafeguardAdvisor,
+    SystemPromptAdvisor,
+    ToolCallingAdvisor,
+)
 from agentforge.client import ChatClient
+from agentforge.memory import (
+    ChatMemory,
+    Everything,
+    InMemoryStore,
+    MessageWindow,
+    SqliteStore,
+    Summarising,
+    TokenWindow,
+)
 from agentforge.model import ChatModel
+from agentforge.model.fallback import FallbackChatModel
 from agentforge.plugin import BeanType, Catalogue, Found, NotFound, Plugins, discover
 from agentforge.tool import ToolSource
 from agentforge.tool.error import ToolErrorHandler
 from agentforge.tool.execution import ToolService
 
 BUILTIN = {
+    "budget": (BudgetAdvisor, False),
     "chat_client": (ChatClient, True),
+    "chat_memory": (ChatMemory, False),
     "component": (object, True),
+    "everything": (Everything, False),
+    "factory": (object, True),
+    "fallback": (FallbackChatModel, True),
+    "in_memory_store": (InMemoryStore, False),
     "list_known_tools": (ToolErrorHandler, False),
+    "logger": (LoggerAdvisor, False),
     "mask": (ToolErrorHandler, False),
+    "message_memory": (MessageMemoryAdvisor, False),
+    "message_window": (MessageWindow, False),
     "python_tools": (ToolSource, True),
     "rethrow": (ToolErrorHandler, False),
     "return_to_model": (ToolErrorHandler, False),
+    "safeguard": (SafeguardAdvisor, False),
     "scripted": (ChatModel, False),
+    "sqlite_store": (SqliteStore, True),
+    "summarising_window": (Summarising, True),
+    "system_prompt": (SystemPromptAdvisor, True),
     "template": (ToolErrorHandler, True),
+    "token_window": (TokenWindow, True),
+    "tool_calling": (ToolCallingAdvisor, False),
     "tool_service": (ToolService, False),
 }
 

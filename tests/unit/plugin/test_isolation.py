@@ -201,6 +201,45 @@ def test_two_plugins_of_one_name_are_an_error_that_names_both(install: Install) 
     ]
 
 
+def test_two_distributions_that_bring_one_module_are_an_error_too(install: Install) -> None:
+    """One has written over the other's files, so which version is there is not known."""
+    entry = install("twin", "raise AssertionError('imported')", distribution="fake-one")
+    other = Found("twin", entry.value, "fake-two", "3.4")
+    plugins = Plugins(entry_points=[entry, other])
+
+    assert [state.state for state in plugins.states()] == ["duplicate", "duplicate"]
+    state = plugins.state("twin")
+    assert state is not None and "fake-one 1.2" in str(state.reason) and "fake-two 3.4" in str(state.reason)
+    plugins.load("twin")
+    assert entry.value not in sys.modules
+
+
+def test_an_interruption_leaves_nothing_half_registered(install: Install) -> None:
+    """Asked again, the plugin is loaded as if it had not been tried before."""
+    source = GOOD + "    if not tried:\n        tried.append(1)\n        raise KeyboardInterrupt\n\ntried = []\n"
+    source += "\n@hookimpl\ndef agentforge_bean_created(bean_id): ...\n"
+    plugins = Plugins(entry_points=[install("late", source)])
+    with pytest.raises(KeyboardInterrupt):
+        plugins.load("late")
+    assert not plugins.observes("agentforge_bean_created") and plugins.types_of("late") == {}
+
+    plugins.load("late")
+    state = plugins.state("late")
+    assert state is not None and state.state == "active" and state.types == ("late.model",)
+
+
+def test_a_reason_says_where_in_the_plugin_it_was_raised(install: Install) -> None:
+    """Its own file and line, also where it is we who refuse what it said."""
+    raised = install("bad", "import os\n\nraise ValueError('broken')")
+    refused = install("worse", GOOD.replace("lambda settings: object()", "None"))
+    plugins = Plugins(entry_points=[raised, refused])
+    plugins.load_all()
+
+    reasons = {state.name: state.reason for state in plugins.states()}
+    assert re.search(r"ValueError: broken \(.*fake_plugin_bad\.py:3\)$", str(reasons["bad"]))
+    assert re.search(r"factory must be callable \(.*fake_plugin_worse\.py:10\)$", str(reasons["worse"]))
+
+
 def test_a_plugin_seen_twice_is_one_plugin(install: Install) -> None:
     """An editable installation beside a built one has the same name and target."""
     entry = install("good")

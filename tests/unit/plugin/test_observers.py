@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentforge import ScriptedChatModel, ToolService
+from agentforge import ScriptedChatModel
 from agentforge.client import ChatClient
 from agentforge.errors import ModelError
 from agentforge.model.scripted import call
@@ -28,6 +28,14 @@ def agentforge_bean_created(bean_id):
 @hookimpl
 def agentforge_context_started(app):
     seen.append(("started", app))
+
+@hookimpl
+def agentforge_model_calling(model, request):
+    seen.append(("asking", type(model).__name__, len(request.messages)))
+
+@hookimpl
+def agentforge_tool_calling(request):
+    seen.append(("calling", request.name))
 
 @hookimpl
 def agentforge_model_called(response, error, seconds):
@@ -119,7 +127,14 @@ def test_a_plugin_loaded_later_is_told_too(tmp_path: Path, plugins: Plugins) -> 
     assert seen() == [("bean", "late")]
 
 
-WHOLE = [("model", None, True), ("tool", "get_weather", "ok"), ("model", "It is 22 degrees.", True)]
+WHOLE = [
+    ("asking", "ScriptedChatModel", 1),
+    ("model", None, True),
+    ("calling", "get_weather"),
+    ("tool", "get_weather", "ok"),
+    ("asking", "ScriptedChatModel", 3),
+    ("model", "It is 22 degrees.", True),
+]
 
 
 def _turns() -> list[Any]:
@@ -127,12 +142,13 @@ def _turns() -> list[Any]:
 
 
 async def test_a_plain_turn_is_told(plugins: Plugins) -> None:
-    """Two model calls and one tool call, though another observer raises."""
+    """Two model calls and one tool call, each before and after, though another observer raises; what is told before
+    a call comes before it also where the outcome is told at the end."""
     with client_of(plugins, ScriptedChatModel(_turns())) as client:
         result = await client.chat("Weather?")
 
     assert result.text == "It is 22 degrees."
-    assert sorted(map(str, seen())) == sorted(map(str, WHOLE))
+    assert seen() == [each for each in WHOLE if each[0] != "tool"] + [each for each in WHOLE if each[0] == "tool"]
 
 
 async def test_a_plugin_that_listens_to_tools_alone_is_told(plugins: Plugins, caplog: pytest.LogCaptureFixture) -> None:
@@ -147,18 +163,31 @@ async def test_a_plugin_that_listens_to_tools_alone_is_told(plugins: Plugins, ca
     ]
 
 
+async def test_a_refused_call_is_told_by_its_outcome_alone(plugins: Plugins) -> None:
+    """Nothing is about to run: the arguments do not fit, so only the end is told."""
+    with client_of(plugins, ScriptedChatModel([call("get_weather", town="Hangzhou"), "Sorry."])) as client:
+        client.service.arguments_error_handler("return_to_model")
+        await client.chat("Weather?")
+
+    assert [each for each in seen() if each[0] in ("calling", "tool")] == [("tool", "get_weather", "invalid_arguments")]
+
+
 async def test_a_streamed_turn_is_told(plugins: Plugins) -> None:
     """In the order of the events, which are those of an unobserved client."""
     with client_of(plugins, ScriptedChatModel(_turns())) as client:
         async with client.stream("Weather?") as events:
             kinds = [type(event).__name__ async for event in events]
         text = events.result.text
-    with ChatClient(ToolService(get_weather), ScriptedChatModel(_turns()), owns_service=True) as plain:
+    with ChatClient(ScriptedChatModel(_turns()), tools=[get_weather]) as plain:
         async with plain.stream("Weather?") as unobserved:
             expected = [type(event).__name__ async for event in unobserved]
 
     assert kinds == expected and text == "It is 22 degrees."
-    assert seen() == WHOLE
+    # An outcome is told when its event passes, while the run may already be asking the model again.
+    told = seen()
+    assert [each for each in told if each[0] != "tool"] == [each for each in WHOLE if each[0] != "tool"]
+    assert sorted(map(str, told)) == sorted(map(str, WHOLE))
+    assert told.index(WHOLE[2]) < told.index(WHOLE[3]) < told.index(WHOLE[5])
 
 
 def test_synchronous_turns_are_told(plugins: Plugins) -> None:
@@ -184,7 +213,7 @@ async def test_a_failed_turn_is_told_with_the_tools_that_ran(plugins: Plugins, s
             with pytest.raises(ModelError, match="down"):
                 await client.chat("Weather?")
 
-    assert sorted(map(str, seen())) == sorted(map(str, [WHOLE[0], WHOLE[1], ("model", "ModelError", True)]))
+    assert sorted(map(str, seen())) == sorted(map(str, [*WHOLE[:5], ("model", "ModelError", True)]))
 
 
 async def test_a_stream_that_is_left_early_ends_its_run(plugins: Plugins) -> None:
@@ -194,7 +223,7 @@ async def test_a_stream_that_is_left_early_ends_its_run(plugins: Plugins) -> Non
             async for _ in events:
                 break
         assert asyncio.all_tasks() == {asyncio.current_task()}
-    assert [kind for kind, *_ in seen()] == ["model"]
+    assert [kind for kind, *_ in seen()] == ["asking", "model"]
 
 
 def test_without_listeners_a_client_is_not_observed() -> None:
@@ -202,4 +231,5 @@ def test_without_listeners_a_client_is_not_observed() -> None:
     model = ScriptedChatModel(["Hello."])
     with client_of(Plugins(entry_points=()), model) as client:
         assert client.model is model
+        assert client.service.settings.interceptors == ()
         assert client.chat_sync("Hi").text == "Hello."

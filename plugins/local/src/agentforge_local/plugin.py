@@ -9,7 +9,10 @@ from typing import Literal
 from agentforge.model import ChatModel
 from agentforge.plugin import BeanContext, BeanSettings, BeanType, hookimpl
 
-__all__ = ("LocalLlamaSettings", "agentforge_bean_types")
+__all__ = ("AGENTFORGE_API", "LocalLlamaSettings", "agentforge_bean_types")
+
+#: The version of the plugin interface this was written for.
+AGENTFORGE_API = (1, 0)
 
 
 class LocalLlamaSettings(BeanSettings):

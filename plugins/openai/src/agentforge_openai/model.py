@@ -177,6 +177,11 @@ class OpenAiChatModel:
         return self._profile
 
     @property
+    def base_url(self) -> str:
+        """The address of the endpoint that it asks."""
+        return self._base_url
+
+    @property
     def model_name(self) -> str:
         """The model asked unless a request names another."""
         return self._model
@@ -255,6 +260,8 @@ class OpenAiChatModel:
                 async for chunk in answer.chunks:
                     for event in decoder.feed(chunk):
                         yield event
+                    if decoder.failure is not None:
+                        raise decoder.failure
                     if decoder.ended:
                         break
             except ModelError as error:

@@ -20,6 +20,7 @@ from agentforge.plugin import (
     SecretStr,
     hookimpl,
 )
+from agentforge_openai.brought import FAMILY, vendor_of
 from agentforge_openai.model import OpenAiChatModel
 
 __all__ = (
@@ -89,7 +90,7 @@ class OpenAiChatSettings(BeanSettings):
     model: str
     """The model's name, or the deployment's on Azure."""
     vendor: str | None = None
-    """The row of vendor data; unset: generic where base_url is given, else openai."""
+    """The row of vendor data, ours or one that a plugin brings; unset: generic where base_url is given, else openai."""
     base_url: str | None = None
     """The endpoint's address; unset: the vendor's environment variable, else its own."""
     api_key: SecretStr | None = None
@@ -127,10 +128,16 @@ class OpenAiChatSettings(BeanSettings):
     profile_overrides: dict[str, Any] = Field(default_factory=dict)
     """Fields of the model's profile that differ from the vendor's row."""
 
-    def model_post_init(self, context: object) -> None:
-        """Make the model once (nothing is sent), so that its own checks speak when the file is checked."""
+    def model_post_init(self, context: Any) -> None:
+        """Make the model once (nothing is sent), so that its own checks speak when the file is checked.
+
+        ``context`` is that of the validation: the variables as ``environment``, and ``vendor_profiles``, which gives
+        the vendors of a family; without one the process's variables hold, and there are no further vendors.
+        """
+        given = context if isinstance(context, Mapping) else {}
+        brought = given["vendor_profiles"](FAMILY) if "vendor_profiles" in given else {}
         try:
-            _model(self, self.ca_bundle)
+            _model(self, self.ca_bundle, given.get("environment"), brought)
         except ConfigurationError as error:
             step = f". {error.next_step}" if error.next_step else ""
             raise ValueError(f"{error.message}{step}") from None
@@ -144,7 +151,7 @@ def make_chat_model(settings: OpenAiChatSettings, context: BeanContext) -> OpenA
     if settings.proxy is not None:
         context.secrets.add(urlsplit(settings.proxy.get_secret_value()).password or "")
     bundle = str(context.folder / settings.ca_bundle) if settings.ca_bundle else None
-    return _model(settings, bundle)
+    return _model(settings, bundle, context.environment, context.vendor_profiles(FAMILY))
 
 
 @hookimpl
@@ -157,15 +164,27 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
             make_chat_model,
             ChatModel,
             "A model behind a Chat Completions endpoint: OpenAI and the vendors that speak its form.",
+            endpoints=_endpoints,
         )
     )
 
 
-def _model(settings: OpenAiChatSettings, ca_bundle: str | None) -> OpenAiChatModel:
+def _endpoints(settings: OpenAiChatSettings, context: BeanContext) -> tuple[str, ...]:
+    """What the model asks; behind a proxy only the proxy can tell whether it is there."""
+    model = _model(settings, settings.ca_bundle, context.environment, context.vendor_profiles(FAMILY))
+    return (model.base_url,) if settings.proxy is None else ()
+
+
+def _model(
+    settings: OpenAiChatSettings,
+    ca_bundle: str | None,
+    environment: Mapping[str, str] | None,
+    brought: Mapping[str, Mapping[str, object]],
+) -> OpenAiChatModel:
     timeouts, retry, defaults = settings.timeouts, settings.retry, settings.defaults
     return OpenAiChatModel(
         model=settings.model,
-        vendor=settings.vendor,
+        vendor=vendor_of(settings.vendor, brought),
         base_url=settings.base_url,
         api_key=_plain(settings.api_key),
         organization=settings.organization,
@@ -192,6 +211,7 @@ def _model(settings: OpenAiChatSettings, ca_bundle: str | None) -> OpenAiChatMod
             custom_parameters=defaults.custom_parameters,
         ),
         profile_overrides=settings.profile_overrides or None,
+        environment=environment,
     )
 
 

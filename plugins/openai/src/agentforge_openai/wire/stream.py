@@ -63,6 +63,8 @@ class StreamDecoder:
         self._beginning = bytearray()
         self._ended = False
         self._has_choices = False
+        #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
+        self.failure: ModelError | None = None
 
     @property
     def ended(self) -> bool:
@@ -75,21 +77,29 @@ class StreamDecoder:
         return "".join(self._reply.texts)
 
     def feed(self, chunk: bytes) -> list[ChatEvent]:
-        """The events that ``chunk`` completes."""
+        """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
+        these are returned and the error is left in ``failure``, so that what is seen does not hang on the cuts."""
         events: list[ChatEvent] = []
         self._left -= len(chunk)
         if self._left < 0:
             raise too_large(self._max_bytes, self._headers, partial_text=self.partial_text)
-        for data, kind, _ in self._sse.feed(chunk):
-            if kind == "error":
-                self._fail(data)
-            self._take(data, events)
+        try:
+            for data, kind, _ in self._sse.feed(chunk):
+                if kind == "error":
+                    self._fail(data)
+                self._take(data, events)
+        except ModelError as error:
+            if not events:
+                raise
+            self.failure = error
         if not self._number and len(self._beginning) < _SHOWN_BYTES:
             self._beginning += chunk
         return events
 
     def finish(self) -> list[ChatEvent]:
         """The last events, `ResponseDone` at the end."""
+        if self.failure is not None:
+            raise self.failure
         events: list[ChatEvent] = []
         for event in self._sse.finish():
             if event.event == "error":

@@ -1,0 +1,71 @@
+"""What a bean type may find out about its settings before anything is made: the context and the findings of a check.
+
+Declared with `BeanType.check`: a plain function of the settings and a `CheckContext` that yields `Finding`, for what
+no single setting shows, such as two tools of one name. It makes nothing and calls nothing outside; each finding
+becomes a fault at the place of the setting that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentforge.plugin.bean_settings import BeanSettings
+    from agentforge.plugin.bean_type import BeanType
+    from agentforge.plugin.components import Components
+
+__all__ = ("CheckContext", "CheckedBean", "Finding")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: what, in which setting (its dotted path, such as ``tools.1``), and what to do."""
+
+    message: str
+    path: str = ""
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBean:
+    """A bean that a setting names, as far as it is known: nothing is made yet.
+
+    ``bean_type`` is ``None`` for an object that the program gave (``given``); ``settings`` are ``None`` when they have
+    faults; ``provides`` is the bean's contract, ``None`` when it could not be found out.
+    """
+
+    id: str
+    bean_type: BeanType | None
+    provides: type | None
+    settings: BeanSettings | None
+    given: object = None
+
+
+def _nothing(value: object) -> CheckedBean | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckContext:
+    """What a check may look at beside the settings, in which every bean is a stand-in that only `bean` can read.
+
+    ``folder`` is that of the file the bean stands in, ``components`` are those of the ``scan`` roots, ``environment``
+    are the variables, ``.env`` below them. ``shared`` is kept for all checks of one configuration, for what several of
+    them find out. In ``arranged`` a check may note for `agentforge explain` the order that a list of beans really gets:
+    for the setting, the name of each and why it stands there.
+    """
+
+    bean_id: str
+    folder: Path
+    components: Components
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    look_up: Callable[[object], CheckedBean | None] = field(default=_nothing, repr=False)
+    shared: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+    arranged: dict[str, Sequence[tuple[str, str]]] = field(default_factory=dict, repr=False, compare=False)
+
+    def bean(self, value: Any) -> CheckedBean | None:
+        """The bean behind a setting's value; ``None`` when it could not be found, which is reported already."""
+        return self.look_up(value)

@@ -1,0 +1,54 @@
+"""The model behind a wire keeps the contract of every model, and its plugin that of every plugin."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agentforge.testing import ChatModelContract, PluginContract, ScriptedEndpoint
+from agentforge_openai import OpenAiChatModel
+
+
+class TestOpenAiChatModel(ChatModelContract):
+    """Through the HTTP client and a socket; without retries, so that each failure is seen."""
+
+    @asynccontextmanager
+    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiChatModel]:
+        async with (
+            ScriptedEndpoint(turns) as endpoint,
+            OpenAiChatModel(base_url=endpoint.base_url, model="m", max_retries=0) as model,
+        ):
+            yield model
+
+
+class TestOpenAiChatModelOverAiohttp(TestOpenAiChatModel):
+    """The same over the other HTTP library."""
+
+    @asynccontextmanager
+    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiChatModel]:
+        async with (
+            ScriptedEndpoint(turns) as endpoint,
+            OpenAiChatModel(base_url=endpoint.base_url, model="m", max_retries=0, transport="aiohttp") as model,
+        ):
+            yield model
+
+
+class TestOpenAiChatModelWithToolsInItsPrompt(TestOpenAiChatModel):
+    """Where the wire has no tools; what is about the wire's own calls is skipped."""
+
+    @asynccontextmanager
+    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiChatModel]:
+        async with (
+            ScriptedEndpoint(turns) as endpoint,
+            OpenAiChatModel(base_url=endpoint.base_url, model="m", max_retries=0, tool_mode="json_schema") as model,
+        ):
+            yield model
+
+
+class TestOpenAiPlugin(PluginContract):
+    def plugin(self) -> str:
+        return "openai"
+
+    def beans(self) -> dict[str, dict[str, Any]]:
+        return {"model": {"type": "openai.chat", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}

@@ -1,0 +1,3 @@
+"""A plugin for another version of the hooks."""
+
+AGENTFORGE_API = (2, 0)

@@ -1,0 +1,3 @@
+"""One of two plugins of the same name; neither may be imported."""
+
+raise AssertionError("imported")

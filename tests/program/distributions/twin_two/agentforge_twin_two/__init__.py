@@ -1,0 +1,3 @@
+"""The other of two plugins of the same name."""
+
+raise AssertionError("imported")
