@@ -1,4 +1,5 @@
-"""Compare our loop with one written by hand and print the ratios; progress goes to standard error."""
+"""Compare our loop with one written by hand and print the ratios, and what many beans cost; progress goes to standard
+error."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from benchmarks import table
+from benchmarks.beans import measure_beans
 from benchmarks.by_hand import ByHand
 from benchmarks.measure import SCENARIOS, Contender, Row, Scenario, compare
 from benchmarks.ours import Ours
@@ -25,21 +27,24 @@ CONTENDERS: Mapping[str, Callable[..., Contender]] = {
 }
 
 START = "start"
+BEANS = "beans"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line asks for."""
     options = _parser().parse_args(arguments)
-    chosen = options.only or [*SCENARIOS, START]
+    chosen = options.only or [*SCENARIOS, START, BEANS]
     print(f"Measuring {', '.join(chosen)}: a minute or two for all of it ...", file=sys.stderr)
     with running() as base_url:
-        rows = asyncio.run(_measure(base_url, [name for name in chosen if name != START], options))
+        rows = asyncio.run(_measure(base_url, [name for name in chosen if name in SCENARIOS], options))
         if rows:
             print(table.conversations(rows))
         if START in chosen:
             print(
                 table.starts({who: measure_start(who, base_url, repetitions=options.repetitions) for who in CONTENDERS})
             )
+    if BEANS in chosen:
+        print(table.builds(measure_beans(options.beans, repetitions=options.repetitions)))
     return 0
 
 
@@ -72,7 +77,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--repetitions", type=int, default=7, metavar="N", help="paired runs of each scenario (7)")
     parser.add_argument("--spend", type=float, default=0.25, metavar="S", help="CPU seconds of one measurement (0.25)")
-    parser.add_argument("--only", action="append", choices=(*SCENARIOS, START), help="one of them; may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=(*SCENARIOS, START, BEANS), help="one of them; may be repeated"
+    )
+    parser.add_argument("--beans", type=int, default=1000, metavar="N", help="how many beans are built (1,000)")
     return parser
 
 

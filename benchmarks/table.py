@@ -1,14 +1,15 @@
-"""The results as two plain tables of ratios."""
+"""The results as plain tables: ratios, and for what has a budget of its own CPU seconds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
+from benchmarks.beans import BUDGET, Build
 from benchmarks.measure import SCENARIOS, Row
 from benchmarks.start import Start
 
-__all__ = ("conversations", "starts")
+__all__ = ("builds", "conversations", "starts")
 
 
 def conversations(rows: Sequence[Row]) -> str:
@@ -33,6 +34,13 @@ def starts(found: Mapping[str, Start]) -> str:
         ratio = f"{start.seconds / base.seconds:.2f}"
         lines.append([who, ratio, f"{start.megabytes:.0f}", str(start.imported), str(start.modules)])
     return _aligned(lines)
+
+
+def builds(build: Build) -> str:
+    """A configuration compiled and built, beside what it may cost."""
+    head = ["beans compiled and built", "compiled (s)", "built (s)", "together (s)", "budget (s)"]
+    figures = [f"{figure:.2f}" for figure in (build.compiled, build.built, build.seconds)]
+    return _aligned([head, [f"{build.beans:,} beans", *figures, f"{BUDGET * build.beans / 1000:.2f}"]])
 
 
 def _growth(ten: float, fifty: float) -> str:

@@ -1,13 +1,17 @@
-"""Constructor parameters of users' components, filled with beans by their type hints."""
+"""Parameters of users' components, filled with beans by their type hints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentforge.config import Mark, Reporter, RootDefinition, did_you_mean, mark_of
 from agentforge.container import codes
+from agentforge.container.arguments import PlainValues
 from agentforge.container.draft import Draft, Reference
+from agentforge.container.known import Known, takes_callable
+from agentforge.container.plan import Pending
+from agentforge.masking import Secrets
 from agentforge.plugin import ComponentError, Components, Need, fits
 
 __all__ = ("Autowiring",)
@@ -17,24 +21,24 @@ class Autowiring:
     """Fills the arguments of all drafts whose type makes a component."""
 
     def __init__(
-        self,
-        drafts: Mapping[str, Draft],
-        aliases: Mapping[str, str],
-        components: Components,
-        root: RootDefinition,
-        reporter: Reporter,
+        self, known: Known, components: Components, root: RootDefinition, reporter: Reporter, secrets: Secrets
     ) -> None:
-        self._drafts = drafts
-        self._aliases = aliases
+        self._known = known
         self._components = components
         self._root = root
         self._reporter = reporter
+        self._plain = PlainValues(known, components, reporter, secrets)
+        self._whole: set[str] = set()
+        self._fitting_of: dict[type, list[Draft]] = {}
 
-    def run(self) -> None:
-        """Find what each component is, then what its constructor needs: the beans' own types count too."""
+    def run(self) -> frozenset[str]:
+        """Find what each component is, then what its parameters need: the beans' own types count too.
+
+        Returns the ids of the beans whose component was found and can be filled.
+        """
         components = [
             draft
-            for draft in self._drafts.values()
+            for draft in self._known.drafts.values()
             if draft.bean_type is not None and draft.bean_type.component is not None
         ]
         for draft in components:
@@ -43,11 +47,15 @@ class Autowiring:
         waiting = [draft for draft in components if draft.settings is not None]
         # The roots are read also when no bean names a component: a wrong one is a fault all the same.
         if not (waiting or self._root.scan) or not self._roots_load():
-            return
+            return frozenset()
         needs = {draft.id: found for draft in waiting if (found := self._needs_of(draft)) is not None}
         for draft in waiting:
             if draft.id in needs:
+                before = len(self._reporter.diagnostics)
                 self._fill(draft, needs[draft.id])
+                if len(self._reporter.diagnostics) == before:
+                    self._whole.add(draft.id)
+        return frozenset(self._whole)
 
     def _roots_load(self) -> bool:
         """Import the roots once, so that one broken module is one fault."""
@@ -63,107 +71,226 @@ class Autowiring:
         return True
 
     def _needs_of(self, draft: Draft) -> Mapping[str, Need] | None:
-        name = self._component(draft)
+        name, called = _component(draft), draft.bean_type is not None and draft.bean_type.called
         try:
-            found = self._components.find(name)
-            needs = self._components.needs(name)
+            provided = self._components.provided_by(name, called=called)
+            needs = self._components.needs(name, called=called)
         except ComponentError as error:
             field = draft.bean_type.component if draft.bean_type is not None else None
             self._report(draft, codes.BAD_COMPONENT, error.message, error.next_step, field)
             return None
         if draft.provides is None:
-            draft.provides = found if isinstance(found, type) else type(found)
+            draft.provides = provided
         return needs
 
+    # -- parameters ------------------------------------------------------------------------------
+
     def _fill(self, draft: Draft, needs: Mapping[str, Need]) -> None:
-        values = dict(getattr(draft.settings, "arguments", {}))
+        given = getattr(draft.settings, "arguments", {})
+        values: dict[str, Any] = dict(given)
         for name, need in needs.items():
-            if need.kind is None:
-                continue
             if name in values:
-                self._named(draft, need, values)
-                continue
-            fitting = self._fitting(draft, need.kind, all_of_them=need.many)
-            if need.many:
-                if fitting or need.required:
-                    draft.lists.add(name)
-                draft.arguments += [Reference(name, each, draft.mark, need.kind) for each in fitting]
-            elif len(fitting) == 1:
-                draft.arguments.append(Reference(name, fitting[0], draft.mark, need.kind))
-            elif fitting:
-                message = f"'{name}' of {self._component(draft)} needs one {need.kind.__name__}, and several fit: " + (
-                    ", ".join(fitting)
-                )
-                step = f"Mark one with 'bean: {{primary: true}}', or write 'arguments: {{{name}: {fitting[0]}}}'."
-                self._report(draft, codes.AMBIGUOUS_BEAN, message, step)
-            elif need.required and not self._unknown:
-                message = f"'{name}' of {self._component(draft)} needs a {need.kind.__name__}, and no bean is one"
-                self._report(draft, codes.NO_BEAN, message, f"Declare a bean that is a {need.kind.__name__}.")
+                if need.kind is None or not self._named(draft, need, values):
+                    self._plain.check(draft, need, values)
+            elif need.kind is not None:
+                self._by_type(draft, need)
         missing = [name for name, need in needs.items() if need.kind is None and need.required and name not in values]
         if missing:
-            message = f"the constructor of {self._component(draft)} needs {', '.join(map(repr, missing))}"
+            message = f"{_maker(draft)} needs {', '.join(map(repr, missing))}"
             step = f"Write 'arguments: {{{', '.join(f'{name}: …' for name in missing)}}}'."
             self._report(draft, codes.BAD_COMPONENT, message, step)
         for name in values:
             if name not in needs:
-                message = f"the constructor of {self._component(draft)} has no parameter '{name}'"
+                message = f"{_maker(draft)} has no parameter '{name}'"
                 self._report(draft, codes.BAD_COMPONENT, message, did_you_mean(name, needs), f"arguments.{name}")
-        if draft.settings is not None and len(values) != len(getattr(draft.settings, "arguments", values)):
+        if draft.settings is not None and values != given:
             draft.settings = draft.settings.model_copy(update={"arguments": values})
 
-    def _named(self, draft: Draft, need: Need, values: dict[str, Any]) -> None:
-        """A parameter that is a bean, named in ``arguments``."""
-        given = values[need.name]
-        names = list(given) if need.many and isinstance(given, list | tuple) else [given]
-        if not all(isinstance(name, str) for name in names):
-            return  # a value of another kind is the constructor's to check
+    def _by_type(self, draft: Draft, need: Need) -> None:
+        """A parameter that nothing in the file fills."""
+        assert need.kind is not None
+        if need.qualifier is not None:
+            self._qualified(draft, need, need.qualifier)
+            return
+        fitting = self._fitting(draft, need)
+        if need.many or need.by_name:
+            if fitting or need.required:
+                (draft.lists if need.many else draft.mappings).add(need.name)
+            for each in fitting:
+                order = each.options.order
+                reason = f"no order; declared at {each.mark}" if order is None else f"order {order}"
+                self._use(draft, need, each.id, draft.mark, reason=reason)
+        elif len(fitting) == 1:
+            self._use(draft, need, fitting[0].id, draft.mark)
+        elif fitting:
+            names = [each.id for each in fitting]
+            message = f"'{need.name}' of {_component(draft)} needs one {need.kind.__name__}, and several fit: " + (
+                ", ".join(names)
+            )
+            step = f"Mark one with 'bean: {{primary: true}}', or write 'arguments: {{{need.name}: {names[0]}}}'."
+            self._report(draft, codes.AMBIGUOUS_BEAN, message, step)
+        elif need.required and not self._unknown:
+            self._report_none(draft, need)
+
+    def _qualified(self, draft: Draft, need: Need, name: str) -> None:
+        target = self._known.id_of(name)
+        if target is not None:
+            self._bean(draft, need, name, target, draft.mark, None)
+        elif need.required:
+            message, step = self._known.unknown(name, draft)
+            message = f"'{need.name}' of {_component(draft)} needs the bean '{name}': {message}"
+            self._report(draft, codes.UNKNOWN_BEAN, message, step)
+
+    def _named(self, draft: Draft, need: Need, values: dict[str, Any]) -> bool:
+        """A parameter that is a bean, named in ``arguments``; false for a value of another kind."""
+        path = f"arguments.{need.name}"
+        found = list(_named_in(need, values[need.name], path))
+        if not all(isinstance(each, str | Pending) for _, _, each in found):
+            return False  # the hint says whether it fits
         del values[need.name]
         if need.many:
             draft.lists.add(need.name)
-        for name in names:
-            target = self._aliases.get(name, name)
-            path = f"arguments.{need.name}"
-            there = self._drafts.get(target)
-            if there is None or there.anonymous:
-                known = sorted(bean_id for bean_id, each in self._drafts.items() if not each.anonymous)
-                step = did_you_mean(name, [each for each in known if each != draft.id])
-                self._report(draft, codes.UNKNOWN_BEAN, f"no bean is called '{name}'", step, path)
-            elif need.kind is not None and there.provides is not None and not fits(there.provides, need.kind):
-                message = f"'{need.name}' needs a {need.kind.__name__}, and '{name}' is a {there.provides.__name__}"
-                fitting = ", ".join(self._fitting(draft, need.kind))
-                step = f"Beans that fit: {fitting}." if fitting else "No bean here fits; declare one."
-                self._report(draft, codes.WRONG_BEAN, message, step, path)
+        if need.by_name:
+            draft.mappings.add(need.name)
+        for key, where, each in found:
+            written = None
+            if isinstance(each, Pending) and not each.id:
+                continue  # which is reported
+            if isinstance(each, Pending):
+                # A reference in data is one of the settings; here it is known which parameter it fills.
+                written = next(it for it in draft.references if it.slot == each.slot)
+                draft.references.remove(written)
+            name = each.id if isinstance(each, Pending) else each
+            target = self._known.id_of(name)
+            if target is None:
+                message, step = self._known.unknown(name, draft)
+                self._report(draft, codes.UNKNOWN_BEAN, message, step, where)
             else:
-                draft.arguments.append(
-                    Reference(need.name, target, self._place(draft, path), need.kind if need.kind else object)
-                )
+                self._bean(draft, need, name, target, self._place(draft, where), where, key=key, written=written)
+        return True
 
-    def _fitting(self, draft: Draft, kind: type, *, all_of_them: bool = False) -> list[str]:
-        """The declared beans of a kind: by ``order``, then as in the file; a primary one stands for all."""
-        found = [
+    def _bean(
+        self,
+        draft: Draft,
+        need: Need,
+        name: str,
+        target: str,
+        mark: Mark,
+        path: str | None,
+        *,
+        key: str = "",
+        written: Reference | None = None,
+    ) -> None:
+        """One bean that is named for a parameter."""
+        assert need.kind is not None
+        there = self._known.drafts[target]
+        kind = need.kind.__name__
+        comes_callable = there.options.provider or (written is not None and written.provider)
+        if comes_callable and not need.provider and (need.many or need.by_name or not takes_callable(need.kind)):
+            message = f"'{need.name}' needs a {kind}, and '{name}' comes as a callable that gives it"
+            step = f"Take 'provider: true' away, or declare the parameter as Callable[[], {kind}]."
+            self._report(draft, codes.WRONG_BEAN, message, step, path)
+            return
+        misfit = there.provides is not None and not fits(there.provides, need.kind)
+        if there.provides is not None and misfit and (need.provider or not comes_callable):
+            message = f"'{need.name}' needs a {kind}, and '{name}' is a {there.provides.__name__}"
+            fitting = ", ".join(each.id for each in self._fitting(draft, need))
+            step = f"Beans that fit: {fitting}." if fitting else "No bean here fits; declare one."
+            self._report(draft, codes.WRONG_BEAN, message, step, path)
+            return
+        reason = f"listed at {mark}" if need.many else ""
+        self._use(draft, need, target, mark, key=key, provider=comes_callable, reason=reason)
+
+    def _use(
+        self,
+        draft: Draft,
+        need: Need,
+        target: str,
+        mark: Mark,
+        *,
+        key: str = "",
+        provider: bool = False,
+        reason: str = "",
+    ) -> None:
+        assert need.kind is not None
+        path = f"arguments.{need.name}"
+        draft.arguments.append(
+            Reference(path, target, mark, need.kind, need.name, key or target, provider or need.provider, reason)
+        )
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _fitting(self, draft: Draft, need: Need) -> list[Draft]:
+        """The declared beans that a parameter can take: by ``order``, then as in the file; a primary one stands for
+        all where one is wanted."""
+        kind = need.kind
+        assert kind is not None
+        if kind not in self._fitting_of:
+            found = [
+                each
+                for each in self._known.declared().values()
+                if each.provides is not None and fits(each.provides, kind)
+            ]
+            found.sort(key=lambda each: (each.options.order is None, each.options.order or 0))
+            self._fitting_of[kind] = found
+        # A bean that gives its users a callable is none of its kind for them.
+        fitting = [
             each
-            for each in self._drafts.values()
-            if each is not draft and not each.anonymous and each.provides is not None and fits(each.provides, kind)
+            for each in self._fitting_of[kind]
+            if each is not draft and (need.provider or not each.options.provider)
         ]
-        found.sort(key=lambda each: (each.options.order is None, each.options.order or 0))
-        primary = [] if all_of_them else [each.id for each in found if each.options.primary]
-        return primary or [each.id for each in found]
+        primary = [] if need.many or need.by_name else [each for each in fitting if each.options.primary]
+        return primary or fitting
+
+    def _report_none(self, draft: Draft, need: Need) -> None:
+        assert need.kind is not None
+        kind = need.kind.__name__
+        message = f"'{need.name}' of {_component(draft)} needs a {kind}, and no bean is one"
+        step = f"Declare a bean that is a {kind}."
+        behind = [each.id for each in self._fitting_of.get(need.kind, ()) if each.options.provider]
+        if behind:
+            step = f"'{behind[0]}' gives its users a callable: declare the parameter as Callable[[], {kind}]."
+        else:
+            step = self._out_step(kind) or step
+        self._report(draft, codes.NO_BEAN, message, step)
+
+    def _out_step(self, kind: str) -> str | None:
+        """What to say of beans that could have been meant, had they not been out."""
+        out = [name for name, absent in self._known.absent.items() if not absent.abstract]
+        return f"Declare a bean that is a {kind}; out by their conditions are {', '.join(out)}." if out else None
 
     @property
     def _unknown(self) -> bool:
         """Whether a bean's kind could not be found out, so that it might be the one that is missed."""
-        return any(each.provides is None for each in self._drafts.values())
-
-    def _component(self, draft: Draft) -> str:
-        assert draft.bean_type is not None
-        assert draft.bean_type.component is not None
-        return str(getattr(draft.settings, draft.bean_type.component))
+        return any(each.provides is None for each in self._known.drafts.values())
 
     def _place(self, draft: Draft, path: str | None) -> Mark:
         if draft.definition is None or path is None:
             return draft.mark
-        return mark_of(draft.definition.settings, path.split("."))
+        way = [int(step) if step.isdecimal() else step for step in path.split(".")]
+        return mark_of(draft.definition.settings, way)
 
     def _report(self, draft: Draft, code: str, message: str, next_step: str | None, path: str | None = None) -> None:
         where = f"beans.{draft.id}" + (f".{path}" if path else "")
         self._reporter.report(code, message, self._place(draft, path), next_step=next_step, path=where)
+
+
+def _component(draft: Draft) -> str:
+    name = draft.component
+    assert name is not None
+    return name
+
+
+def _maker(draft: Draft) -> str:
+    called = draft.bean_type is not None and draft.bean_type.called
+    return f"the {'function' if called else 'constructor of'} {_component(draft)}"
+
+
+def _named_in(need: Need, value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
+    """The beans that a value names for a parameter: each with its key and its path."""
+    if need.by_name and isinstance(value, Mapping):
+        yield from ((key, f"{path}.{key}", each) for key, each in value.items())
+    elif (need.many or need.by_name) and isinstance(value, list | tuple):
+        yield from (("", f"{path}.{number}", each) for number, each in enumerate(value))
+    else:
+        yield "", path, value

@@ -16,11 +16,11 @@ __all__ = (
 
 #: A plugin that a type or the list ``plugins`` needs is missing, blocked, ambiguous, or failed while loading.
 PLUGIN_UNUSABLE = "AF201"
-#: A component that the ``scan`` roots do not hold, or whose constructor cannot be filled.
+#: A class or function that the ``scan`` roots do not hold, or whose parameters cannot be filled.
 BAD_COMPONENT = "AF203"
 #: No bean type has this name.
 UNKNOWN_TYPE = "AF211"
-#: No bean has this name.
+#: No bean has this name, or the one that has it is abstract or out by its conditions.
 UNKNOWN_BEAN = "AF212"
 #: A bean stands where one of another contract is needed.
 WRONG_BEAN = "AF213"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("BeanCreationError", "BeanNotFoundError", "ContextStateError")
+__all__ = ("BeanCreationError", "BeanNotFoundError", "ContextStateError", "InvocationError")
 
 
 class BeanCreationError(ConfigurationError):
@@ -23,3 +23,12 @@ class ContextStateError(ConfigurationError, RuntimeError):
     """The application context is used before its start or after its end."""
 
     code = "AF206"
+
+
+class InvocationError(ContextStateError, AttributeError):
+    """A bean of the scope ``invocation`` is used outside of any run, or before its start was awaited.
+
+    It is an `AttributeError`, so that who only looks whether an object has an attribute is told that it has none.
+    """
+
+    code = "AF207"

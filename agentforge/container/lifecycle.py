@@ -3,91 +3,110 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import threading
-from collections.abc import Callable, Collection
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
-from agentforge.container.faults import BeanCreationError, ContextStateError
+from agentforge.container.held import Held
 from agentforge.container.making import located
 from agentforge.container.plan import Plan, PlannedBean
 from agentforge.masking import Secrets
-from agentforge.plugin.life import method_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ("LifeCycle", "told")
 
 _log = logging.getLogger("agentforge.container")
 
+#: How long a bean that was told to give up its closing may take to do so, at most.
+_GRACE = 1.0
 
-@dataclass(eq=False, slots=True)
-class _Made:
-    """An object and whether it was started; the locks let everybody who wants it wait for the one who starts it."""
-
-    bean: PlannedBean
-    object: Any
-    started: bool = False
-    thread_lock: threading.RLock = field(default_factory=threading.RLock)
-    task_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+# A start that asks the application for a bean which needs its own must not wait for itself.
+_starting: ContextVar[tuple[Held, ...]] = ContextVar("agentforge_beans_being_started", default=())
 
 
 class LifeCycle:
-    """The objects of one application context in the order in which they were made.
+    """The objects of one application context, or of one run, in the order in which they were made.
 
-    ``stop_timeout`` bounds the closing of each bean, in seconds. A start that failed is tried again by the next use.
+    ``stop_timeout`` bounds the closing of each bean, in seconds. ``entered`` is told of each bean whose value is not
+    the object that was made. A start that failed is tried again by the next use.
     """
 
-    def __init__(self, plan: Plan, *, stop_timeout: float) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        stop_timeout: float,
+        entered: Callable[[PlannedBean, object], object] = lambda bean, value: None,
+    ) -> None:
         self._plan = plan
         self._stop_timeout = stop_timeout
-        self._made: list[_Made] = []
-        self._unstarted: list[_Made] = []
-        # A start that asks the application for a bean which needs its own must not wait for itself.
-        self._starting: ContextVar[tuple[_Made, ...]] = ContextVar("agentforge_beans_being_started", default=())
+        self._tell_entered = entered
+        self._made: list[Held] = []
+        self._unstarted: list[Held] = []
+        self._lock = threading.Lock()
 
     def add(self, bean: PlannedBean, made: object) -> None:
         """Note an object that was made; `start` starts it and `stop` closes it."""
-        entry = _Made(bean, made)
-        self._made.append(entry)
-        self._unstarted.append(entry)
+        held = Held(bean, made)
+        self._made.append(held)
+        self._unstarted.append(held)
 
     @property
-    def complete(self) -> bool:
-        """Whether everything that was made is started."""
-        return not self._unstarted
+    def objects(self) -> list[object]:
+        """All that was made, as others get it."""
+        return [held.value for held in tuple(self._made)]
 
-    def waits(self, wanted: Collection[str]) -> bool:
-        """Whether an object of the beans ``wanted`` has a start that has to be awaited."""
-        return any(inspect.iscoroutinefunction(_begin(each)) for each in self._open(wanted))
+    @property
+    def count(self) -> int:
+        """How many objects there are."""
+        return len(self._made)
 
-    async def start(self, wanted: Collection[str]) -> None:
-        """Start the objects of the beans ``wanted`` that are not, in the order in which they were made. Raises what a
-        start raises, with the bean's place."""
-        for each in self._open(wanted):
-            async with each.task_lock:
-                with each.thread_lock, self._beginning(each) as begin:
-                    waiting = begin()
-                    if inspect.isawaitable(waiting):
-                        await waiting
+    def since(self, count: int) -> list[Held]:
+        """The objects that came after the first ``count``."""
+        return self._made[count:]
 
-    def start_plain(self, wanted: Collection[str]) -> None:
-        """As `start`, for objects whose start need not be awaited."""
-        for each in self._open(wanted):
-            with each.thread_lock, self._beginning(each) as begin:
-                waiting = begin()
-                if inspect.isawaitable(waiting):
-                    if inspect.iscoroutine(waiting):
-                        waiting.close()
-                    raise ContextStateError(
-                        f"the start of the bean '{each.bean.id}' gave something to await",
-                        next_step=f"Use 'await app.resolve({each.bean.id!r})'.",
-                    )
+    def open(self, wanted: Collection[str]) -> list[Held]:
+        """The objects of the beans ``wanted`` that are not started, nor being started by the caller."""
+        under_way = _starting.get()
+        return [each for each in tuple(self._unstarted) if each.bean.id in wanted and each not in under_way]
+
+    def settled(self, wanted: Collection[str]) -> bool:
+        """Whether all objects of the beans ``wanted`` that were made are started."""
+        return not any(each.bean.id in wanted for each in tuple(self._unstarted))
+
+    async def start(self, held: Sequence[Held]) -> None:
+        """Start these objects, one after the other. Raises what a start raises, with the bean's place."""
+        for each in held:
+            while not each.started:
+                under_way = each.claim()
+                if under_way is None:
+                    with self._beginning(each):
+                        await each.start()
+                elif self._may_wait(each):
+                    try:
+                        # Shielded: the turn is another's, who is not to be disturbed.
+                        await asyncio.shield(asyncio.wrap_future(under_way))
+                    finally:
+                        self._waited(each)
+                else:
+                    break
+
+    def start_plain(self, held: Sequence[Held]) -> None:
+        """As `start`, for objects whose start need not be awaited. Raises `ContextStateError` for others."""
+        for each in held:
+            while not each.started:
+                under_way = each.claim()
+                if under_way is None:
+                    with self._beginning(each):
+                        each.start_plain()
+                elif self._may_wait(each):
+                    try:
+                        under_way.result()
+                    finally:
+                        self._waited(each)
+                else:
+                    break
 
     async def stop(self) -> list[Exception]:
         """Close everything in reverse; returns what failed, each with a note that names the bean.
@@ -111,68 +130,110 @@ class LifeCycle:
             raise ended
         return failures
 
-    # -- inside ----------------------------------------------------------------------------------
-
-    def _open(self, wanted: Collection[str]) -> list[_Made]:
-        under_way = self._starting.get()
-        return [each for each in tuple(self._unstarted) if each.bean.id in wanted and each not in under_way]
+    # -- starting --------------------------------------------------------------------------------
 
     @contextmanager
-    def _beginning(self, each: _Made) -> Iterator[Callable[[], Any]]:
-        """What starts the object, nothing if another was faster; afterwards it is started, or the failure located."""
-        begin = None if each.started else _begin(each)
-        token = self._starting.set((*self._starting.get(), each))
+    def _beginning(self, each: Held) -> Iterator[None]:
+        """The block starts the object, whose turn the caller has; a failure gets the bean's place."""
+        token = _starting.set((*_starting.get(), each))
         try:
-            yield begin or _nothing
+            yield
         except Exception as error:
             found = located(error, each.bean, "could not be started", self._plan)
             if found is error:
                 raise
             raise found from error
+        else:
+            if each.value is not each.object:
+                self._tell_entered(each.bean, each.value)
+            with suppress(ValueError):  # closed meanwhile
+                self._unstarted.remove(each)
         finally:
-            self._starting.reset(token)
-        if not each.started:
-            each.started = True
-            self._unstarted.remove(each)
+            _starting.reset(token)
+            each.release()
 
-    async def _close(self, each: _Made) -> None:
-        place = f"the bean '{each.bean.id}' ({each.bean.mark})"
-        limit = asyncio.timeout(self._stop_timeout)
+    def _may_wait(self, each: Held) -> bool:
+        """Note that the start at hand waits for that of ``each``; not where that one waits for this one."""
+        mine = _starting.get()
+        if not mine:
+            return True
+        with self._lock:
+            seen: list[Held] = []
+            ahead = [each]
+            while ahead:
+                current = ahead.pop()
+                if current in mine:
+                    return False
+                if current not in seen:
+                    seen.append(current)
+                    ahead.extend(current.waits_for)
+            mine[-1].waits_for.append(each)
+            return True
+
+    def _waited(self, each: Held) -> None:
+        mine = _starting.get()
+        if mine:
+            with self._lock:
+                mine[-1].waits_for.remove(each)
+
+    # -- closing ---------------------------------------------------------------------------------
+
+    async def _close(self, each: Held) -> None:
+        late: str | None = None
         try:
-            end = _named(each.bean, each.object, each.bean.options.destroy) or method_of(each.object, "aclose", "close")
-            waiting = end() if end is not None else None
-            if inspect.isawaitable(waiting):
-                async with limit:
-                    await waiting
+            waiting = each.close()
+            if waiting is not None:
+                late = await self._within_time(waiting)
         except BaseException as error:
-            late = isinstance(error, TimeoutError) and limit.expired()
-            error.add_note(f"{place} was not closed within {self._stop_timeout:g} s" if late else f"closing {place}")
+            error.add_note(f"closing {each.name}")
             raise
+        if late is not None:
+            failure = TimeoutError()
+            failure.add_note(f"{each.name} was not closed within {self._stop_timeout:g} s{late}")
+            raise failure
+
+    async def _within_time(self, waiting: Awaitable[object]) -> str | None:
+        """Await a closing for its time, then for a moment after it was cancelled; ``None`` when it has ended, else what
+        there is to say about its being late.
+
+        A task of its own, since a closing that swallows its cancellation would keep all others open.
+        """
+        task = asyncio.ensure_future(_outcome(waiting))
+        cancelled = await _waited(task, self._stop_timeout)
+        in_time = task.done()
+        if not in_time:
+            if cancelled is not None:
+                cancelled = await _waited(task, 0) or cancelled  # its first step is its right
+            task.cancel()
+            cancelled = await _waited(task, min(_GRACE, self._stop_timeout)) or cancelled
+        if cancelled is not None:
+            raise cancelled
+        if not task.done():
+            return "; it goes on though it was cancelled, and is left behind"
+        error = task.result()
+        if error is None:
+            return None
+        if not in_time and isinstance(error, asyncio.CancelledError):
+            return ""
+        raise error
 
 
-def _nothing() -> None:
+async def _outcome(waiting: Awaitable[object]) -> BaseException | None:
+    """What it raised: an interrupt that a task raises would end the loop before all is closed."""
+    try:
+        await waiting
+    except BaseException as error:
+        return error
     return None
 
 
-def _begin(each: _Made) -> Callable[[], Any] | None:
-    _named(each.bean, each.object, each.bean.options.destroy)  # a wrong name is found now and not at the end
-    return _named(each.bean, each.object, each.bean.options.init) or method_of(each.object, "start")
-
-
-def _named(bean: PlannedBean, made: object, name: str | None) -> Callable[[], Any] | None:
-    """The method that ``init`` or ``destroy`` names."""
-    if name is None:
-        return None
-    method = getattr(made, name, None)
-    if not callable(method):
-        public = ", ".join(each for each in dir(made) if not each.startswith("_") and callable(getattr(made, each)))
-        raise BeanCreationError(
-            f"the bean '{bean.id}' ({bean.type_name}) has no method '{name}'",
-            location=str(bean.mark),
-            next_step=f"It has {public or 'none'}.",
-        )
-    found: Callable[[], Any] = method
-    return found
+async def _waited(task: asyncio.Task[BaseException | None], timeout: float) -> asyncio.CancelledError | None:
+    """Wait for the task that long; returns the caller's own cancellation."""
+    try:
+        await asyncio.wait((task,), timeout=timeout)
+    except asyncio.CancelledError as error:
+        return error
+    return None
 
 
 def told(failure: Exception, secrets: Secrets) -> str:

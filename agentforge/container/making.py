@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from agentforge.config import ConfigurationFaults
 from agentforge.container.faults import BeanCreationError
+from agentforge.container.filling import filled
 from agentforge.container.plan import Plan, PlannedBean
 from agentforge.errors import AgentForgeError
 
 if TYPE_CHECKING:
-    from agentforge.plugin import BeanSettings, Plugins
+    from agentforge.plugin import Plugins
 
 __all__ = ("located", "make_bean")
 
@@ -31,9 +32,10 @@ def make_bean(
         secrets=plan.secrets,
         arguments=arguments,
         plugins=plugins,
+        environment=plan.environment,
     )
     try:
-        return bean.bean_type.create(_filled(bean.settings, uses), context)
+        return bean.bean_type.create(filled(bean.settings, uses), context)
     except Exception as error:
         found = located(error, bean, "could not be made", plan)
         if found is error:  # with the cause it has
@@ -54,19 +56,3 @@ def located(error: Exception, bean: PlannedBean, what: str, plan: Plan) -> Agent
         location=str(bean.mark),
         next_step="Its traceback is the cause of this error; the program shows it with --debug.",
     )
-
-
-def _filled(settings: BeanSettings, uses: Mapping[str, Any]) -> BeanSettings:
-    """The settings with beans in place of `Pending`; they were checked before and stay as they are otherwise."""
-    here: dict[str, Any] = {}
-    below: dict[str, dict[str, Any]] = {}
-    for path, found in uses.items():
-        key, dot, rest = path.partition(".")
-        if dot:
-            below.setdefault(key, {})[rest] = found
-        else:
-            known = getattr(settings, key)
-            here[key] = tuple(found) if isinstance(known, tuple) else found
-    for key, inner in below.items():
-        here[key] = _filled(getattr(settings, key), inner)
-    return settings.model_copy(update=here) if here else settings

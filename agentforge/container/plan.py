@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -28,7 +28,8 @@ Target: TypeAlias = "str | tuple[str, ...] | Mapping[str, str] | ProviderOf"
 """What fills one place: a bean, a list of beans, beans by name, or a callable that gives one."""
 
 Uses: TypeAlias = "Mapping[str, Target]"
-"""Which beans fill what: a settings field by its dotted path, or a constructor's parameter by its name."""
+"""Which beans fill what: a settings field by its dotted path, a place inside a component's ``arguments`` by the slot of
+its `Pending`, or a constructor's parameter by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,10 @@ class ConditionResult:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Stands in checked settings where the bean ``id`` will be."""
+    """Stands in checked settings where the bean ``id`` will be; ``slot`` is the name of the place in `Uses`."""
 
     id: str
+    slot: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +56,9 @@ class PlannedBean:
 
     ``bean_type`` is ``None`` for an object that the program gave (``given``). ``provides`` is the contract by which
     others ask for it. ``settings`` are checked, with `Pending` where beans belong. ``uses`` and ``arguments`` name the
-    beans for settings and for a component's constructor.
+    beans for settings and for a component's constructor. ``arranged`` is the order that a list gets where its
+    type arranges it, by name and reason; ``reasons`` says of each list of beans (``tools``,
+    ``arguments.clocks``) why each of them has its place, in words.
     """
 
     id: str
@@ -69,6 +73,8 @@ class PlannedBean:
     given: object = None
     anonymous: bool = False
     definition: BeanDefinition | None = None
+    reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    arranged: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
     @property
     def type_name(self) -> str:

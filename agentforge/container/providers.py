@@ -9,7 +9,7 @@ an endless recursion.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
@@ -25,58 +25,75 @@ Maker = Callable[[PlannedBean, "Mapping[str, Any]", "Mapping[str, Any]"], object
 
 
 class Beans:
-    """All beans of a plan; each is made when it is first asked for, after those it needs."""
+    """All beans of a plan; each is made when it is asked for, and must come after those it needs.
 
-    def __init__(self, plan: Plan, make: Maker) -> None:
+    ``ask`` is what a provider of a bean calls, ``stand_in`` gives what stands for a bean that is fresh for each run.
+    """
+
+    def __init__(
+        self, plan: Plan, make: Maker, ask: Callable[[str], object], stand_in: Callable[[PlannedBean], object]
+    ) -> None:
         from dependency_injector import containers
 
         self._plan = plan
         self._make = make
+        self._ask = ask
+        self._stand_in = stand_in
+        # The way to the bean that is being made, in words for a circle's error.
         self._making: ContextVar[tuple[str, ...]] = ContextVar("agentforge_beans_being_made", default=())
         self._container: Any = containers.DynamicContainer()
         self._providers: dict[str, Any] = {}
-        self._order = {bean_id: position for position, bean_id in enumerate(plan.beans)}
         self._complete: set[str] = set()
         for bean in plan.beans.values():  # each after those it needs
             self._providers[bean.id] = provider = self._provider(bean)
             # A prefix, since the container has attributes of its own.
             self._container.set_provider(f"bean__{bean.id}", provider)
 
-    def get(self, bean_id: str) -> object:
-        """The bean; what its making raises passes through."""
-        if bean_id in self._complete:
-            return self._providers[bean_id]()
+    def made(self, bean_id: str) -> bool:
+        """Whether the singleton is there."""
+        return bean_id in self._complete
+
+    def get(self, bean_id: str) -> Any:
+        """A bean whose needs are there; what its making raises passes through."""
+        return self._providers[bean_id]()
+
+    def make(self, bean_id: str, asked: str) -> object:
+        """As `get`, on the way to the bean ``asked``."""
         before = self._making.get()
         # Inside another bean's making the question is a part of the way that a circle's error shows.
-        token = self._making.set((*before, f"app.get({bean_id!r})") if before else ())
+        token = self._making.set((*before, f"app.get({asked!r})") if before else ())
         try:
-            # One after the other, since a long chain of beans would be deeper than Python's stack.
-            for each in self._missing(bean_id):
-                if self._plan.beans[each].options.scope == "singleton":
-                    self._providers[each]()
-                    self._complete.add(each)
             found: object = self._providers[bean_id]()
-            self._complete.add(bean_id)
         finally:
             self._making.reset(token)
+        if self._plan.beans[bean_id].options.scope == "singleton":
+            self._complete.add(bean_id)
         return found
 
-    def _missing(self, bean_id: str) -> list[str]:
-        """What has to be made before the bean, each after those it needs."""
-        found: set[str] = set()
-        waiting = [bean_id]
-        while waiting:
-            current = waiting.pop()
-            if current not in found and current not in self._complete:
-                found.add(current)
-                waiting.extend(self._plan.beans[current].needs)
-        return sorted(found - {bean_id}, key=self._order.__getitem__)
+    def make_fresh(self, bean: PlannedBean, asked: str, of_run: Callable[[str], object]) -> object:
+        """A new object of a bean of the scope ``invocation``; ``of_run`` gives the run's objects of such beans."""
+        before = self._making.get()
+        token = self._making.set((*before, f"app.get({asked!r})") if before else ())
+        try:
+            return self._guarded(bean)(self._values(bean.uses, of_run), self._values(bean.arguments, of_run))
+        finally:
+            self._making.reset(token)
+
+    def replace(self, bean_id: str, value: object) -> None:
+        """From now on the bean is what entering its object gave."""
+        from dependency_injector import providers
+
+        self._providers[bean_id].override(providers.Object(value))
+
+    # -- inside ----------------------------------------------------------------------------------
 
     def _provider(self, bean: PlannedBean) -> Any:
         from dependency_injector import providers
 
         if bean.bean_type is None:
             return providers.Object(bean.given)
+        if bean.options.scope == "invocation":
+            return providers.Object(self._stand_in(bean))
         uses, arguments = self._injections(bean.uses), self._injections(bean.arguments)
         make = self._guarded(bean)
         if bean.options.scope == "prototype":
@@ -95,12 +112,29 @@ class Beans:
         if isinstance(target, str):
             return self._providers[target]
         if isinstance(target, ProviderOf):
-            return providers.Object(partial(self.get, target.id))
+            return providers.Object(partial(self._ask, target.id))
         if isinstance(target, Mapping):
             return providers.Dict({name: self._providers[each] for name, each in target.items()})
         if not target:
             return providers.Factory(list)  # the library's own empty list is a tuple
         return providers.List(*(self._providers[each] for each in target))
+
+    def _values(self, uses: Uses, of_run: Callable[[str], object]) -> dict[str, Any]:
+        def value(bean_id: str) -> object:
+            fresh = self._plan.beans[bean_id].options.scope == "invocation"
+            return of_run(bean_id) if fresh else self._providers[bean_id]()
+
+        found: dict[str, Any] = {}
+        for name, target in uses.items():
+            if isinstance(target, str):
+                found[name] = value(target)
+            elif isinstance(target, ProviderOf):
+                found[name] = partial(self._ask, target.id)
+            elif isinstance(target, Mapping):
+                found[name] = {key: value(each) for key, each in target.items()}
+            else:
+                found[name] = [value(each) for each in cast("Collection[str]", target)]
+        return found
 
     def _guarded(self, bean: PlannedBean) -> Callable[..., object]:
         def make(uses: Mapping[str, Any], arguments: Mapping[str, Any]) -> object:

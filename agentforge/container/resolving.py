@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from agentforge.config import (
     BeanDefinition,
     BeanOptions,
     MappingNode,
+    Mark,
     Node,
     ObjectNode,
     Reporter,
     ScalarNode,
-    did_you_mean,
-    nearest,
     read_bean,
     to_value,
 )
 from agentforge.config.codes import BAD_VALUE
 from agentforge.container import codes
 from agentforge.container.draft import Draft, Reference
+from agentforge.container.known import Known, takes_callable
 from agentforge.container.plan import Pending
+from agentforge.container.references import is_reference, read_reference
 from agentforge.plugin import BeanType, Catalogue, NotFound, RefField, fits
 
 __all__ = ("Resolver",)
+
+_ANY = RefField(object, False, False, False)
 
 
 class Resolver:
@@ -34,25 +37,27 @@ class Resolver:
 
     def __init__(
         self,
-        drafts: dict[str, Draft],
-        aliases: Mapping[str, str],
+        known: Known,
         catalogue: Catalogue,
         reporter: Reporter,
         declare: Callable[[Draft, BeanDefinition, str], None],
     ) -> None:
-        self._drafts = drafts
-        self._aliases = aliases
+        self._known = known
         self._catalogue = catalogue
         self._reporter = reporter
         self._declare = declare
 
-    def refer(self, draft: Draft, path: str, node: Node, wanted: RefField, bean_path: str) -> Pending | None:
+    def refer(
+        self, draft: Draft, field_path: str, path: str, key: str, node: Node, wanted: RefField, bean_path: str
+    ) -> Pending | None:
         """The bean that the setting at ``path`` means; ``None`` when it means none.
 
-        What is wrong is reported, and something pending returned all the same: the settings model has nothing to add.
+        ``field_path`` is the field, ``key`` the place in its list or mapping. What is wrong is reported, and something
+        pending returned all the same: the settings model has nothing to add.
         """
         where = f"{bean_path}.{path}"
-        if isinstance(node, ScalarNode) and to_value(node) is None and not wanted.many:
+        several = wanted.many or wanted.by_name
+        if isinstance(node, ScalarNode) and to_value(node) is None and not several:
             if wanted.optional:
                 return None
             step = "Give the name of a bean, or a mapping with a 'type'."
@@ -60,34 +65,79 @@ class Resolver:
                 BAD_VALUE, f"'{path}' is a bean and not nothing", node.mark, next_step=step, path=where
             )
             return Pending("")
-        target = self._target(draft, path, node, wanted, where)
+        target, provider = self._target(draft, path, node, wanted, where)
         if target is None:
             return Pending("")
-        draft.references.append(Reference(path, target, node.mark, wanted.kind))
-        return Pending(target)
+        if not wanted.provider and self._gives_callable(target, provider):
+            if several or not takes_callable(wanted.kind):
+                self.report_callable(path, target, wanted.kind, node.mark, where, asked=provider)
+                return Pending("")
+            provider = True
+        reason = f"listed at {node.mark}" if wanted.many else ""
+        draft.references.append(
+            Reference(path, target, node.mark, wanted.kind, field_path, key, provider or wanted.provider, reason)
+        )
+        return Pending(target, field_path)
 
-    def _target(self, draft: Draft, path: str, node: Node, wanted: RefField, where: str) -> str | None:
+    def refer_in_data(self, draft: Draft, path: str, node: MappingNode, bean_path: str) -> Pending | None:
+        """The bean that a reference inside plain data means, as anything; ``None`` for one that is faulty."""
+        where = f"{bean_path}.{path}"
+        target, provider = self._target(draft, path, node, _ANY, where)
+        if target is None:
+            return None
+        provider = self._gives_callable(target, provider)
+        slot = path
+        while any(each.slot == slot for each in draft.references):  # a key may hold a dot
+            slot += "'"
+        draft.references.append(Reference(path, target, node.mark, object, slot, provider=provider))
+        return Pending(target, slot)
+
+    def report_callable(self, path: str, target: str, kind: type, mark: Mark, where: str, *, asked: bool) -> None:
+        """Report a callable where a bean is wanted."""
+        if asked:
+            message = f"'{path}' needs a {kind.__name__}, and a reference with 'provider: true' gives a callable"
+            step = f"Write {{ref: {target}}}; only a field or parameter that is a Callable[[], …] takes a callable."
+        else:
+            message = f"'{path}' needs a {kind.__name__}, and '{target}' gives its users a callable"
+            step = f"Take 'provider: true' from the bean '{target}', or have a Callable[[], {kind.__name__}] here."
+        self._reporter.report(codes.WRONG_BEAN, message, mark, next_step=step, path=where)
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _gives_callable(self, target: str, asked: bool) -> bool:
+        return asked or self._known.drafts[target].options.provider
+
+    def _target(self, draft: Draft, path: str, node: Node, wanted: RefField, where: str) -> tuple[str | None, bool]:
+        """The bean's id, and whether a callable that gives it is asked for."""
         in_place = f"{draft.id}.{path}"
         match node:
             case ScalarNode():
-                return self._named(draft, in_place, node, wanted, where)
+                return self._named(draft, in_place, node, wanted, where), False
+            case MappingNode() if is_reference(node):
+                found = read_reference(node, where, self._reporter)
+                if found is None:
+                    return None, False
+                target = self._known.id_of(found.node.text)
+                if target is None:
+                    self._report_unknown(draft, found.node, wanted, where, types=False)
+                return target, found.provider
             case MappingNode():
                 definition = read_bean(in_place, node, self._reporter, path=where, anonymous=True)
-                return None if definition is None else self._add(definition, where)
+                return (None if definition is None else self._add(definition, where)), False
             case ObjectNode():
-                self._drafts[in_place] = Draft.of_object(in_place, node.value, node.mark, anonymous=True)
-                return in_place
+                self._known.drafts[in_place] = Draft.of_object(in_place, node.value, node.mark, anonymous=True)
+                return in_place, False
             case _:
                 message = f"'{path}' is a bean: the name of one, or a mapping with a 'type'"
                 self._reporter.report(BAD_VALUE, message, node.mark, path=where)
-                return None
+                return None, False
 
     def _named(self, draft: Draft, in_place: str, node: ScalarNode, wanted: RefField, where: str) -> str | None:
         name = node.text
-        known = self._aliases.get(name, name)
-        if known in self._drafts and not self._drafts[known].anonymous:
+        known = self._known.id_of(name)
+        if known is not None:
             return known
-        if not (wanted.or_type and name):
+        if not (wanted.or_type and name) or name in self._known.absent:
             self._report_unknown(draft, node, wanted, where)
             return None
         found = self._catalogue.find(name)
@@ -114,20 +164,22 @@ class Resolver:
 
     def _add(self, definition: BeanDefinition, where: str) -> str:
         draft = Draft(definition.id, definition.mark, definition.options, definition, anonymous=True)
-        self._drafts[definition.id] = draft
+        self._known.drafts[definition.id] = draft
         self._declare(draft, definition, where)
         return definition.id
 
-    def _report_unknown(self, draft: Draft, node: ScalarNode, wanted: RefField, where: str) -> None:
-        declared = {bean_id: each for bean_id, each in self._drafts.items() if not each.anonymous and each is not draft}
+    def _report_unknown(
+        self, draft: Draft, node: ScalarNode, wanted: RefField, where: str, *, types: bool = True
+    ) -> None:
         fitting = [
-            bean_id for bean_id, each in declared.items() if each.provides is None or fits(each.provides, wanted.kind)
+            bean_id
+            for bean_id, each in self._known.declared(but=draft).items()
+            if each.provides is None or fits(each.provides, wanted.kind)
         ]
-        message = f"no bean is called '{node.text}'"
-        if wanted.or_type:
-            message += ", and no type that needs no settings"
-            types = self._catalogue.plugins.builtin_types().values()
-            fitting += [each.name for each in types if fits(each.provides, wanted.kind)]
-        near = nearest(node.text, [*fitting, *declared, *self._aliases])
-        step = f"Did you mean '{near}'?" if near else did_you_mean(node.text, fitting or declared)
+        more = ""
+        if wanted.or_type and types:
+            more = ", and no type that needs no settings"
+            builtin = self._catalogue.plugins.builtin_types().values()
+            fitting += [each.name for each in builtin if fits(each.provides, wanted.kind)]
+        message, step = self._known.unknown(node.text, draft, fitting, more)
         self._reporter.report(codes.UNKNOWN_BEAN, message, node.mark, next_step=step, path=where)

@@ -1,9 +1,12 @@
 """From a reply to its results: the run, gates and interceptors, the loop, its driver, and the service on top."""
 
+from agentforge.tool.execution.asked import history_of, run_of
 from agentforge.tool.execution.batch import Emit
 from agentforge.tool.execution.chat_result import ToolChatResult
+from agentforge.tool.execution.converter import ToolResultConverter
+from agentforge.tool.execution.current import CurrentRun, current_run, current_run_loop
 from agentforge.tool.execution.default_executor import DefaultToolExecutor, bound_tool_from, bound_tools_from
-from agentforge.tool.execution.driver import AskModel, ToolDriver
+from agentforge.tool.execution.driver import Answer, AskModel, Rounds, ToolDriver
 from agentforge.tool.execution.events import (
     AttemptDiscarded,
     RoundStarted,
@@ -28,13 +31,16 @@ from agentforge.tool.execution.loop import CallModel, Finish, FinishKind, NextSt
 from agentforge.tool.execution.outcome import ToolOutcome
 from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
 from agentforge.tool.execution.run import Cancellation, PartialRun, Run, ToolContext
+from agentforge.tool.execution.scope import RunScope
 from agentforge.tool.execution.service import ToolService
 from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings
 from agentforge.tool.execution.state import CallRecord, OfferedTool, PendingCall, ToolLoopState
 from agentforge.tool.execution.stream import RunStream
 from agentforge.tool.execution.threads import ThreadCounts, ToolThreads
+from agentforge.tool.execution.under_way import RunsUnderWay
 
 __all__ = (
+    "Answer",
     "Ask",
     "AskModel",
     "AttemptDiscarded",
@@ -42,6 +48,7 @@ __all__ = (
     "CallNext",
     "CallRecord",
     "Cancellation",
+    "CurrentRun",
     "DefaultToolExecutor",
     "Emit",
     "ErrorHandlers",
@@ -55,13 +62,16 @@ __all__ = (
     "Proceed",
     "Refuse",
     "RoundStarted",
+    "Rounds",
     "Run",
     "RunBatch",
     "RunEvent",
     "RunFinished",
+    "RunScope",
     "RunStarted",
     "RunStream",
     "RunSuspended",
+    "RunsUnderWay",
     "Suspend",
     "ThreadCounts",
     "ToolChatResult",
@@ -75,6 +85,7 @@ __all__ = (
     "ToolLoop",
     "ToolLoopState",
     "ToolOutcome",
+    "ToolResultConverter",
     "ToolService",
     "ToolSettings",
     "ToolStarted",
@@ -82,4 +93,8 @@ __all__ = (
     "Verdict",
     "bound_tool_from",
     "bound_tools_from",
+    "current_run",
+    "current_run_loop",
+    "history_of",
+    "run_of",
 )

@@ -56,6 +56,11 @@ class BackgroundLoop:
             thread.join()
 
     @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop itself, where it is there."""
+        return self._loop
+
+    @property
     def started(self) -> bool:
         """Whether the loop is there."""
         return self._loop is not None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import Any
 
-from agentforge.tool.execution.conversion import to_result
+from agentforge.tool.execution.converter import ToolResultConverter, converted
 from agentforge.tool.execution.failure import execution_cause, execution_error
 from agentforge.tool.execution.result import ToolExecutionResult
 
@@ -21,9 +21,11 @@ def function_behind(target: Any) -> Any:
     return target if inspect.isroutine(target) else type(target).__call__
 
 
-async def awaited_result(value: Awaitable[Any], tool: str) -> ToolExecutionResult:
+async def awaited_result(
+    value: Awaitable[Any], tool: str, converters: Sequence[ToolResultConverter] = ()
+) -> ToolExecutionResult:
     """The result of a tool that returned an awaitable; what it raises is one of the two errors of `execution_error`."""
     try:
-        return to_result(await value, tool=tool)
+        return converted(await value, tool, converters)
     except (Exception, SystemExit) as error:
         raise execution_error(error, tool) from execution_cause(error)

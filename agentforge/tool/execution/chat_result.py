@@ -55,6 +55,11 @@ class ToolChatResult:
         return "\n".join(execution.result_text() for execution in self._last_batch()) or None
 
     @property
+    def content(self) -> str | None:
+        """`text`, under the name that a reply's content has elsewhere."""
+        return self.text
+
+    @property
     def immediate_results(self) -> tuple[object, ...]:
         """The objects that tools returned straight to the caller, in call order (text where there is no object)."""
         if not self.returned_directly:

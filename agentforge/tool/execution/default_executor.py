@@ -13,6 +13,7 @@ from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.tool.declare import declaration_of
 from agentforge.tool.execution.calling import awaited_result, function_behind
 from agentforge.tool.execution.conversion import MAX_ITEMS, to_result
+from agentforge.tool.execution.converter import converted
 from agentforge.tool.execution.failure import execution_cause, execution_error
 from agentforge.tool.execution.own_executor import bound_tool_from
 from agentforge.tool.execution.result import ToolExecutionResult
@@ -110,9 +111,11 @@ class DefaultToolExecutor:
         try:
             value = self._call(bound, run)
             if inspect.isawaitable(value):
-                return awaited_result(value, self.signature.tool)
+                return awaited_result(value, self.signature.tool, run.converters)
             if inspect.isasyncgen(value):
-                return awaited_result(_collect(value), self.signature.tool)
+                return awaited_result(_collect(value), self.signature.tool, run.converters)
+            if run.converters:
+                return converted(value, self.signature.tool, run.converters)
             return to_result(value, tool=self.signature.tool)
         except KeyboardInterrupt:
             raise
@@ -124,14 +127,17 @@ class DefaultToolExecutor:
         self, request: ToolExecutionRequest, bound: dict[str, Any], run: Run
     ) -> ToolExecutionResult:
         try:
-            return to_result(await self._call(bound, run), tool=self.signature.tool)
+            value = await self._call(bound, run)
+            if run.converters:
+                return converted(value, self.signature.tool, run.converters)
+            return to_result(value, tool=self.signature.tool)
         except (Exception, SystemExit) as error:
             raise execution_error(error, self.signature.tool) from execution_cause(error)
 
     async def _invoke_stream(
         self, request: ToolExecutionRequest, bound: dict[str, Any], run: Run
     ) -> ToolExecutionResult:
-        return await awaited_result(_collect(self._call(bound, run)), self.signature.tool)
+        return await awaited_result(_collect(self._call(bound, run)), self.signature.tool, run.converters)
 
     def __repr__(self) -> str:
         return f"DefaultToolExecutor({self.signature.tool!r})"

@@ -10,7 +10,7 @@ import contextlib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from agentforge.errors import (
     ModelError,
@@ -21,6 +21,7 @@ from agentforge.errors import (
     ToolRoundTripLimitError,
 )
 from agentforge.model.events import Notice
+from agentforge.model.messages import ChatMessage
 from agentforge.model.request import ChatRequest, ChatRequestParameters
 from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.tool.execution.batch import Emit, ToolBatch, handled
@@ -34,14 +35,39 @@ from agentforge.tool.execution.outcome import ToolOutcome
 from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
 from agentforge.tool.execution.run import Run
 from agentforge.tool.execution.settings import ToolSettings
-from agentforge.tool.execution.state import PendingCall
+from agentforge.tool.execution.state import OfferedTool, PendingCall
 from agentforge.tool.execution.toolset import ToolSet
 from agentforge.tool.source import BoundTool, ToolSource
 
-__all__ = ("AskModel", "ToolDriver")
+__all__ = ("Answer", "AskModel", "Rounds", "ToolDriver")
 
 AskModel = Callable[[ChatRequest], Awaitable[ChatResponse]]
 _FEW_TOOLSETS = 8
+_NOTHING_SET = ChatRequestParameters()
+
+
+class Answer(NamedTuple):
+    """A reply, and what the request really offered where that is not what it was given."""
+
+    response: ChatResponse
+    offered: Mapping[str, OfferedTool] | None = None
+
+
+class Rounds(Protocol):
+    """Whoever drives a run from outside the loop and has a say in each round: a tool advisor in its chain."""
+
+    async def prepare(self, number: int, request: ChatRequest) -> ChatRequest:
+        """The request of round ``number``, counted from 0, before its tools are found: its parameters' own tools are
+        offered beside the bound ones."""
+        ...
+
+    async def ask(self, number: int, request: ChatRequest) -> Answer:
+        """The reply to the request."""
+        ...
+
+    def runs(self, response: ChatResponse) -> bool:
+        """Whether the calls of this reply are run here; else the reply is handed back as it is."""
+        ...
 
 
 class ToolDriver:
@@ -60,11 +86,13 @@ class ToolDriver:
         run: Run,
         parameters: ChatRequestParameters | None,
         sources: Sequence[ToolSource | tuple[BoundTool, ...]],
-        ask: AskModel,
+        ask: AskModel | Rounds,
         emit: Emit | None = None,
         notices: Sequence[Notice] = (),
     ) -> ToolChatResult:
         """Go on until the loop ends or suspends.
+
+        With `Rounds` a reply's cost and notices are counted by those who ask, not here.
 
         Raises what the model raised, what an error handler raised, and `ToolRoundTripLimitError`; each carries
         ``partial``.
@@ -157,7 +185,7 @@ class _Turn:
         run: Run,
         parameters: ChatRequestParameters | None,
         sources: Sequence[ToolSource | tuple[BoundTool, ...]],
-        ask: AskModel,
+        ask: AskModel | Rounds,
         emit: Emit | None,
     ) -> None:
         self.driver = driver
@@ -165,8 +193,11 @@ class _Turn:
         self.run = run
         self.parameters = parameters
         self.sources = sources
-        self.ask = ask
+        self.rounds: Rounds | None = None if callable(ask) else ask
+        self.ask: AskModel | None = ask if callable(ask) else None
         self.emit = emit
+        #: A reply whose calls the caller runs: it is in no history.
+        self.handed_back: ChatResponse | None = None
         self.toolset: ToolSet | None = None
         # Registered tools do not change during a run: only sources that look at it are asked again.
         self.static = all(type(source) is tuple for source in sources)
@@ -177,6 +208,7 @@ class _Turn:
         self._timed: dict[int, ToolExecution] = {}
         self._seen = len(run.tool_executions)
         run.messages = loop.messages
+        run.converters = driver.settings.converters
 
     async def go(self) -> ToolChatResult:
         loop = self.loop
@@ -184,12 +216,15 @@ class _Turn:
             step = loop.next()
             if type(step) is CallModel:
                 await self._call_model(step.round)
+                if self.handed_back is not None:
+                    return self._result(None)
             elif type(step) is RunBatch:
                 await self._run_batch(step.calls)
             else:
                 break
             self.sync()
         if type(step) is not Finish:
+            self.run.suspended = loop.state
             if self.emit is not None:
                 await self.emit(RunSuspended({at: ask.reason for at, ask in loop.state.waiting.items()}))
             return self._result(None)
@@ -205,7 +240,8 @@ class _Turn:
         """Bring the run up to date with the loop: the history, the executions, the usage."""
         state, run = self.loop.state, self.run
         run.messages = state.messages
-        run.token_usage = state.token_usage
+        if self.rounds is None:
+            run.token_usage = state.token_usage
         if self._seen == len(state.records):
             return
         for record in state.records[self._seen :]:
@@ -226,6 +262,13 @@ class _Turn:
         if self.response is not None:
             run.intermediate_responses.append(self.response)
             self.response = None
+        messages: Sequence[ChatMessage] = self.loop.messages
+        if self.rounds is not None:
+            before = self.parameters
+            prepared = await self.rounds.prepare(number, ChatRequest(messages, before or _NOTHING_SET))
+            messages, self.parameters = prepared.messages, prepared.parameters
+            if self.parameters is not before and self.parameters.tools != (before.tools if before is not None else ()):
+                self.toolset = None
         toolset = self.toolset
         if toolset is None or not self.static:
             toolset = self.toolset = await self.driver.toolset(run, self.sources, self.parameters)
@@ -234,14 +277,25 @@ class _Turn:
             await self._say_if_no_longer_forced(parameters)
         if self.emit is not None:
             await self.emit(RoundStarted(number))
-        response = await self.ask(ChatRequest(self.loop.messages, parameters))
+        request = ChatRequest(messages, parameters)
+        offered: Mapping[str, OfferedTool] | None = None
+        if self.rounds is not None:
+            response, offered = await self.rounds.ask(number, request)
+        else:
+            assert self.ask is not None
+            response = await self.ask(request)
         if not isinstance(response, ChatResponse):
             raise ModelError(f"the model returned {type(response).__name__}, not a ChatResponse")
-        self.notices.extend(response.notices)
-        self.loop.replied(response, toolset.offered)
+        if self.rounds is None:
+            self.notices.extend(response.notices)
+        calls = response.ai_message.tool_execution_requests
+        if calls and self.rounds is not None and not self.rounds.runs(response):
+            self.handed_back = response
+            return
+        self.loop.replied(response, toolset.offered if offered is None else offered)
         self.response = response
         choice = parameters.tool_choice
-        if choice is not None and choice.forces_a_call and not response.ai_message.tool_execution_requests:
+        if choice is not None and choice.forces_a_call and not calls:
             self._no_call(response, repr(choice.names[0]) if choice.mode == "tool" else "a tool")
 
     def _no_call(self, response: ChatResponse, wanted: str) -> None:
@@ -287,7 +341,7 @@ class _Turn:
             toolset = self.toolset = await self.driver.toolset(self.run, self.sources, self.parameters)
         calls = [PlannedCall(item.position, item.request, self._tool(item, toolset)) for item in pending]
         driver = self.driver
-        if driver.permission_gates or driver.later_gates:
+        if driver.permission_gates or driver.later_gates or self.run.gates:
             verdicts = await self._judge(calls, toolset)
         else:
             verdicts = {}
@@ -324,7 +378,7 @@ class _Turn:
         self._look_up(calls, toolset, verdicts)
         await self._ask_gates(self.driver.permission_gates, calls, verdicts)
         self._validate(calls, verdicts)
-        await self._ask_gates(self.driver.later_gates, calls, verdicts)
+        await self._ask_gates((*self.driver.later_gates, *self.run.gates), calls, verdicts)
         return verdicts
 
     def _look_up(self, calls: Sequence[PlannedCall], toolset: ToolSet, verdicts: dict[int, Refuse | Ask]) -> None:
@@ -385,13 +439,14 @@ class _Turn:
 
     def _result(self, finish: Finish | None) -> ToolChatResult:
         run, state = self.run, self.loop.state
+        handed_back = self.handed_back
         return ToolChatResult(
-            response=finish.response if finish is not None else None,
+            response=finish.response if finish is not None else handed_back,
             tool_executions=tuple(run.tool_executions),
             intermediate_responses=tuple(run.intermediate_responses),
-            token_usage=state.token_usage,
+            token_usage=run.token_usage,
             messages=state.messages,
-            suspended=state if finish is None else None,
+            suspended=state if finish is None and handed_back is None else None,
             notices=tuple(self.notices),
             returned_directly=finish is not None and finish.kind is FinishKind.RETURN_DIRECT,
             run_id=run.id,

@@ -13,7 +13,7 @@ from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.tool.declare import ReturnBehavior
 from agentforge.tool.execution.calling import awaited_result, function_behind
-from agentforge.tool.execution.conversion import to_result
+from agentforge.tool.execution.converter import converted
 from agentforge.tool.execution.failure import execution_cause, execution_error
 from agentforge.tool.execution.result import ToolExecutionResult
 from agentforge.tool.execution.run import Run
@@ -81,8 +81,8 @@ class _Runner:
         try:
             value = self._call(_checked_request(request, bound), run)
             if inspect.isawaitable(value):
-                return awaited_result(value, self._tool)
-            return to_result(value, tool=self._tool)
+                return awaited_result(value, self._tool, run.converters)
+            return converted(value, self._tool, run.converters)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -93,7 +93,7 @@ class _Runner:
             value = self._call(_checked_request(request, bound), run)
         except (Exception, SystemExit) as error:
             raise execution_error(error, self._tool) from execution_cause(error)
-        return await awaited_result(value, self._tool)
+        return await awaited_result(value, self._tool, run.converters)
 
 
 def _checked_request(request: ToolExecutionRequest, bound: CheckedArguments) -> ToolExecutionRequest:

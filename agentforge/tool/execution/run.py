@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
 from agentforge.errors import RunStateError
@@ -15,8 +16,13 @@ from agentforge.model.history import History
 from agentforge.model.usage import TokenUsage
 
 if TYPE_CHECKING:
+    from agentforge.model.events import Notice
     from agentforge.model.response import ChatResponse
+    from agentforge.tool.execution.converter import ToolResultConverter
+    from agentforge.tool.execution.gate import ToolGate
     from agentforge.tool.execution.result import ToolExecution
+    from agentforge.tool.execution.state import ToolLoopState
+    from agentforge.tool.source import BoundTool, ToolSource
 
 __all__ = ("Cancellation", "PartialRun", "Run", "ToolContext")
 
@@ -79,23 +85,34 @@ class Run:
     ``deadline`` is a time of `time.monotonic`. ``user_data`` is the application's and never sent to a model; ``state``
     is what the tools of this turn share; ``attributes`` are notes of advisors and gates that survive rounds.
     ``secrets`` are masked in whatever goes to the model about errors. ``messages`` is always a valid history, also
-    after an error or a cancellation.
+    after an error or a cancellation. ``sources`` are the tools of this turn alone, beside the registered ones,
+    ``gates`` judge its calls after the service's; ``notices`` is what a user should know of it.
     """
 
     __slots__ = (
         "_begun",
+        "_endings",
+        "_over",
+        "_resume",
         "attributes",
         "cancellation",
+        "converters",
         "deadline",
+        "failed",
+        "gates",
         "id",
         "intermediate_responses",
         "memory_id",
         "messages",
+        "notices",
         "parent_id",
+        "resumed",
         "roles",
         "round",
         "secrets",
+        "sources",
         "state",
+        "suspended",
         "tenant",
         "token_usage",
         "tool_executions",
@@ -124,12 +141,26 @@ class Run:
         self.state: MutableMapping[str, object] = {}
         self.attributes: MutableMapping[str, object] = {}
         self._begun = False
+        self._over = False
+        self._endings: list[Callable[[], object]] | None = None
         self.secrets = Secrets()
+        #: Asked before the usual conversion of what a tool returned; set by whoever drives the run.
+        self.converters: Sequence[ToolResultConverter] = ()
         self.round = 0
         self.token_usage = TokenUsage()
         self.messages: History = History()
         self.tool_executions: list[ToolExecution] = []
         self.intermediate_responses: list[ChatResponse] = []
+        self.sources: tuple[ToolSource | tuple[BoundTool, ...], ...] = ()
+        self.gates: tuple[ToolGate, ...] = ()
+        self.notices: list[Notice] = []
+        self._resume: ToolLoopState | None = None
+        #: Whether it goes on with a saved turn.
+        self.resumed = False
+        #: The state of a run that waits for decisions, once it does.
+        self.suspended: ToolLoopState | None = None
+        #: Whether it ended with an error or a cancellation; known to what `on_end` noted.
+        self.failed = False
 
     @property
     def context(self) -> ToolContext:
@@ -150,6 +181,15 @@ class Run:
         if self._begun:
             raise RunStateError("this Run was used already", next_step="Make a new Run for each turn; they are cheap.")
 
+    def resume_from(self, state: ToolLoopState) -> None:
+        """Go on with a saved turn; whoever drives the loop takes the state once."""
+        self._resume, self.resumed = state, True
+
+    def take_resume(self) -> ToolLoopState | None:
+        """The saved turn to go on with, the first time it is asked for; afterwards ``None``."""
+        state, self._resume = self._resume, None
+        return state
+
     def limit(self, timeout: float) -> None:
         """End the run at the latest ``timeout`` seconds from now."""
         end = time.monotonic() + timeout
@@ -158,6 +198,41 @@ class Run:
     def cancel(self, reason: str = "cancelled by the application") -> None:
         """Stop the run; `chat` raises `RunCancelledError` with a valid partial history. Safe from any thread."""
         self.cancellation.request(reason)
+
+    def on_end(self, callback: Callable[[], object]) -> None:
+        """Call ``callback``, which may be async, when the run is over, however it ends; the last one noted comes first.
+
+        What fails in it is logged and changes nothing about the run. Raises `RunStateError` once the run is over.
+        """
+        if self._over:
+            raise RunStateError("this Run is over", next_step="Note what is to be done at its end while it runs.")
+        if self._endings is None:
+            self._endings = []
+        self._endings.append(callback)
+
+    async def end(self) -> None:
+        """Do what `on_end` noted, each once; for whoever drives the run. A cancellation passes on after all is done."""
+        self._over = True
+        if not self._endings:
+            return
+        task = asyncio.current_task()
+        cancelled: asyncio.CancelledError | None = None
+        try:
+            while self._endings:
+                before = task.cancelling() if task is not None else 0
+                try:
+                    waiting = self._endings.pop()()
+                    if inspect.isawaitable(waiting):
+                        await waiting
+                except (Exception, asyncio.CancelledError) as error:
+                    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > before:
+                        cancelled = error
+                    else:
+                        _log.warning("what was to be done at the end of a run failed", exc_info=error)
+            if cancelled is not None:
+                raise cancelled
+        finally:
+            del cancelled  # else the error and this frame hold each other, and the run
 
     def partial(self) -> PartialRun:
         """What the run has done so far."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from agentforge.errors import RunCancelledError, RunTimeoutError
+from agentforge.tool.execution.current import CurrentRun
 from agentforge.tool.execution.run import Run
 
 __all__ = ("RunScope",)
@@ -16,10 +17,11 @@ __all__ = ("RunScope",)
 class RunScope:
     """``async with RunScope(run):`` ends the block when the run's time is over or `Run.cancel` is called.
 
-    A cancellation from outside passes as what it is. The errors carry ``partial``.
+    Within it the run is the current one; at its end what `Run.on_end` noted is done. A cancellation from outside passes
+    as what it is. The errors carry ``partial``.
     """
 
-    __slots__ = ("_cause", "_run", "_task", "_timer", "_undo")
+    __slots__ = ("_cause", "_current", "_run", "_task", "_timer", "_undo")
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -27,6 +29,7 @@ class RunScope:
         self._task: asyncio.Task[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._undo: Callable[[], None] | None = None
+        self._current: CurrentRun | None = None
 
     async def __aenter__(self) -> Run:
         run = self._run
@@ -39,6 +42,8 @@ class RunScope:
         self._undo = run.cancellation.on_request(lambda: loop.call_soon_threadsafe(self._stop, "cancelled"))
         if run.deadline is not None:
             self._timer = loop.call_later(max(0.0, run.deadline - time.monotonic()), self._stop, "timeout")
+        self._current = current = CurrentRun(run, loop)
+        current.begin()
         return run
 
     def _stop(self, cause: str) -> None:
@@ -56,9 +61,16 @@ class RunScope:
             undo()
         task, cause = self._task, self._cause
         self._task = None
-        if task is None or cause is None:
+        others = task.uncancel() if task is not None and cause is not None else 0
+        current, self._current = self._current, None
+        self._run.failed = kind is not None
+        try:
+            await self._run.end()
+        finally:
+            if current is not None:
+                current.end()
+        if cause is None:
             return
-        others = task.uncancel()
         if kind is not asyncio.CancelledError or others > 0:
             return
         raise self._error(cause) from None

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 from weakref import WeakValueDictionary
 
-from agentforge.errors import DuplicateToolError, RunArgumentError, StreamTruncatedError, ToolDeclarationError
+from agentforge.errors import DuplicateToolError, ToolDeclarationError
 from agentforge.masking import Secrets
 from agentforge.model.arguments import ArgumentLimits
 from agentforge.model.chat_model import ChatModel
-from agentforge.model.events import Notice, ResponseDone
-from agentforge.model.history import History, mend_history
-from agentforge.model.messages import ChatMessage, UserMessage
-from agentforge.model.request import ChatRequest, ChatRequestParameters
-from agentforge.model.response import ChatResponse
+from agentforge.model.events import Notice
+from agentforge.model.history import History
+from agentforge.model.request import ChatRequestParameters
 from agentforge.model.specification import ToolSpecification
-from agentforge.tool.declare import ReturnBehavior, is_seconds
+from agentforge.tool.declare import ReturnBehavior
 from agentforge.tool.error.handler import ToolErrorHandler, UnknownToolStrategy
 from agentforge.tool.error.strategies import strategy
+from agentforge.tool.execution.asked import Messages, check_asked, history_of, run_of
+from agentforge.tool.execution.asking import asking
 from agentforge.tool.execution.background import BackgroundLoop
 from agentforge.tool.execution.batch import Emit
 from agentforge.tool.execution.chat_result import ToolChatResult
-from agentforge.tool.execution.driver import ToolDriver
+from agentforge.tool.execution.converter import ToolResultConverter
+from agentforge.tool.execution.driver import Rounds, ToolDriver
 from agentforge.tool.execution.events import RunEvent
 from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
 from agentforge.tool.execution.loop import ToolLoop
@@ -35,11 +36,11 @@ from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings, chec
 from agentforge.tool.execution.state import ToolLoopState
 from agentforge.tool.execution.stream import RunStream
 from agentforge.tool.execution.threads import ThreadCounts, ToolThreads
+from agentforge.tool.execution.under_way import RunsUnderWay
 from agentforge.tool.source import BoundTool, Effect, ToolExecutor, ToolSource
 
 __all__ = ("ToolService",)
 
-Messages = str | ChatMessage | Iterable[ChatMessage]
 _T = TypeVar("_T")
 
 
@@ -73,6 +74,7 @@ class ToolService:
         unknown_tool_strategy: str | UnknownToolStrategy | None = None,
         gates: Sequence[ToolGate] = (),
         interceptors: Sequence[ToolInterceptor] = (),
+        converters: Sequence[ToolResultConverter] = (),
         max_threads: int = 32,
         max_abandoned_threads: int = 64,
         secrets: Secrets | None = None,
@@ -87,10 +89,13 @@ class ToolService:
             argument_limits=argument_limits or ArgumentLimits(),
             gates=tuple(gates),
             interceptors=tuple(interceptors),
+            converters=tuple(converters),
             threads=ToolThreads(max_threads, max_abandoned_threads),
             error_handlers=ErrorHandlers(),
         )
         self.secrets = secrets if secrets is not None else Secrets()
+        #: The runs that are under way; whoever drives one from outside holds it here.
+        self.runs = RunsUnderWay()
         self._driver = ToolDriver(self.settings)
         self._tools: tuple[BoundTool, ...] = ()
         self._sources: tuple[ToolSource, ...] = ()
@@ -161,6 +166,11 @@ class ToolService:
         """The registered tools' declarations; those of sources that look at the run are not among them."""
         return tuple(tool.specification for tool in self._tools)
 
+    @property
+    def sources(self) -> tuple[ToolSource | tuple[BoundTool, ...], ...]:
+        """All that is registered: the tools that never change as one tuple, then the sources that look at the run."""
+        return (self._tools, *self._sources) if self._tools else self._sources
+
     def arguments_error_handler(self, handler: str | ToolErrorHandler) -> Self:
         """What to do when arguments do not fit (default: ``rethrow``)."""
         self.settings.error_handlers.arguments = strategy(handler)
@@ -196,9 +206,9 @@ class ToolService:
         Raises `ModelError`, `ToolError` by strategy, `ToolRoundTripLimitError`, `RunTimeoutError`,
         `RunCancelledError`; each carries ``partial``, a valid history with all executions so far.
         """
-        _check_model_and(parameters, model)
-        run = _run(context, memory_id, timeout)
-        history, notices = _history(messages)
+        check_asked(parameters, model)
+        run = run_of(context, memory_id, timeout)
+        history, notices = history_of(messages)
         return await self._converse(model, parameters, self._state(history), run, None, notices)
 
     async def resume(
@@ -212,8 +222,8 @@ class ToolService:
         timeout: float | None = None,
     ) -> ToolChatResult:
         """Take up a suspended or saved run: sources and gates are asked again, then its waiting calls run."""
-        _check_model_and(parameters, model)
-        return await self._converse(model, parameters, state, _run(context, memory_id, timeout), None)
+        check_asked(parameters, model)
+        return await self._converse(model, parameters, state, run_of(context, memory_id, timeout), None)
 
     def stream(
         self,
@@ -226,9 +236,9 @@ class ToolService:
         timeout: float | None = None,
     ) -> RunStream:
         """`chat` as events: ``async with service.stream(...) as events: async for event in events: ...``"""
-        _check_model_and(parameters, model, "stream")
-        run = _run(context, memory_id, timeout)
-        history, notices = _history(messages)
+        check_asked(parameters, model, "stream")
+        run = run_of(context, memory_id, timeout)
+        history, notices = history_of(messages)
         state = self._state(history)
         return RunStream(run, lambda emit: self._converse(model, parameters, state, run, emit, notices))
 
@@ -243,7 +253,7 @@ class ToolService:
         timeout: float | None = None,
     ) -> ToolChatResult:
         """`chat` for synchronous code; works in a notebook too."""
-        return self._sync(
+        return self.run_sync(
             model,
             self.chat(model, parameters, messages, context=context, memory_id=memory_id, timeout=timeout),
         )
@@ -261,11 +271,42 @@ class ToolService:
     ) -> Iterator[Iterator[RunEvent]]:
         """`stream` for synchronous code: ``with service.stream_sync(...) as events: for event in events: ...``"""
         stream = self.stream(model, parameters, messages, context=context, memory_id=memory_id, timeout=timeout)
-        self._sync(model, stream.__aenter__())
+        with self.events_sync(model, stream) as events:
+            yield events
+
+    def run_sync(self, model: ChatModel, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run work on the loop of the synchronous twins, which closes the model at its end."""
+        try:
+            self._models[id(model)] = model
+        except TypeError:
+            self._held_models[id(model)] = model
+        with self.settings.threads.lent():  # a tool that holds a conversation lends its thread meanwhile
+            return self._background.run(work)
+
+    @contextmanager
+    def events_sync(self, model: ChatModel, stream: RunStream) -> Iterator[Iterator[RunEvent]]:
+        """The events of a stream that runs on that loop and ends with the block."""
+        self.run_sync(model, stream.__aenter__())
         try:
             yield self._events(model, stream)
         finally:
-            self._sync(model, stream.aclose())
+            self.run_sync(model, stream.aclose())
+
+    async def drive(
+        self,
+        rounds: Rounds,
+        state: ToolLoopState,
+        run: Run,
+        parameters: ChatRequestParameters | None,
+        emit: Emit | None = None,
+    ) -> ToolChatResult:
+        """Hold a turn for somebody who asks the model himself: a tool advisor inside its chain.
+
+        The registered tools are offered with those of ``run.sources``. The run's bounds, its begin and what replies
+        cost are the caller's. Raises as `chat` does.
+        """
+        sources: list[ToolSource | tuple[BoundTool, ...]] = [self._tools, *self._sources, *run.sources]
+        return await self._driver.drive(ToolLoop(state), run, parameters, sources, rounds, emit)
 
     # -- life cycle ------------------------------------------------------------------------------
 
@@ -313,18 +354,21 @@ class ToolService:
         notices: Sequence[Notice] = (),
     ) -> ToolChatResult:
         run.begin()
-        run.secrets = self._secrets_with(model, run)
         run.messages = state.messages
         loop = ToolLoop(state)
-        ask = model.chat if emit is None else _asking(model, emit)
-        async with RunScope(run):
-            sources: list[ToolSource | tuple[BoundTool, ...]] = [self._tools, *self._sources]
-            return await self._driver.drive(loop, run, parameters, sources, ask, emit, notices)
+        ask = model.chat if emit is None else asking(model, emit)
+        with self.runs.holding(run):
+            async with RunScope(run):
+                # Within the run, as the model may be one that is made for it.
+                run.secrets = self.secrets_with(model, run)
+                sources: list[ToolSource | tuple[BoundTool, ...]] = [self._tools, *self._sources]
+                return await self._driver.drive(loop, run, parameters, sources, ask, emit, notices)
 
     def _state(self, history: History) -> ToolLoopState:
         return ToolLoopState(history, self.settings.max_tool_calling_round_trips)
 
-    def _secrets_with(self, model: ChatModel, run: Run) -> Secrets:
+    def secrets_with(self, model: ChatModel, run: Run) -> Secrets:
+        """What is to be masked in a run with this model: the service's, the model's and the run's own."""
         found = getattr(model, "secrets", None)
         if not isinstance(found, Secrets) or not found:
             return self.secrets | run.secrets if run.secrets else self.secrets
@@ -333,17 +377,9 @@ class ToolService:
     def _close_model(self, model: ChatModel) -> None:
         self._background.run(model.aclose())
 
-    def _sync(self, model: ChatModel, work: Coroutine[Any, Any, _T]) -> _T:
-        try:
-            self._models[id(model)] = model
-        except TypeError:
-            self._held_models[id(model)] = model
-        with self.settings.threads.lent():  # a tool that holds a conversation lends its thread meanwhile
-            return self._background.run(work)
-
     def _events(self, model: ChatModel, stream: RunStream) -> Iterator[RunEvent]:
         while True:
-            event = self._sync(model, _next_of(stream))
+            event = self.run_sync(model, _next_of(stream))
             if event is None:
                 return
             yield event
@@ -374,76 +410,6 @@ class ToolService:
                 )
             names[tool.name] = tool.source_name
         self._tools = (*self._tools, *tools)
-
-
-def _history(messages: Messages) -> tuple[History, Sequence[Notice]]:
-    """A valid history of what the caller gave, and what had to be mended."""
-    if isinstance(messages, str):
-        return History((UserMessage(messages),)), ()
-    given: tuple[Any, ...]
-    if isinstance(messages, (ChatMessage, Mapping)) or not isinstance(messages, Iterable):
-        given = (messages,)
-    else:
-        given = tuple(messages)
-    for message in given:
-        if not isinstance(message, ChatMessage):
-            raise RunArgumentError(
-                f"{type(message).__name__} is no message",
-                next_step="Give a text, or SystemMessage, UserMessage, AiMessage and ToolExecutionResultMessage.",
-            )
-    if not given:
-        raise RunArgumentError("there is no message to answer", next_step="Give a text or at least one message.")
-    mended, notices = mend_history(given)
-    return History(mended), notices
-
-
-def _check_model_and(parameters: object, model: object, method: str = "chat") -> None:
-    if not callable(getattr(model, method, None)) or isinstance(model, type):
-        raise RunArgumentError(
-            f"{type(model).__name__} is no chat model", next_step="Give a model object as the first argument."
-        )
-    if parameters is not None and not isinstance(parameters, ChatRequestParameters):
-        raise RunArgumentError(
-            f"the parameters are {type(parameters).__name__}, not ChatRequestParameters",
-            next_step="The arguments are chat(model, parameters, messages); parameters may be None.",
-        )
-
-
-def _run(context: Run | Mapping[str, object] | None, memory_id: object, timeout: float | None) -> Run:
-    if timeout is not None and not is_seconds(timeout):
-        raise RunArgumentError(f"timeout must be above 0 seconds, not {timeout!r}", next_step="Use None for no limit.")
-    if context is not None and not isinstance(context, (Run, Mapping)):
-        raise RunArgumentError(f"context must be a mapping or a Run, not {type(context).__name__}")
-    if not isinstance(context, Run):
-        return Run(memory_id=memory_id, user_data=context, timeout=timeout)
-    context.expect_new()
-    if memory_id is not None:
-        context.memory_id = memory_id
-    if timeout is not None:
-        context.limit(timeout)
-    return context
-
-
-def _asking(model: ChatModel, emit: Emit) -> Callable[[ChatRequest], Coroutine[Any, Any, ChatResponse]]:
-    """Ask through the model's stream, and hand on every event."""
-
-    async def ask(request: ChatRequest) -> ChatResponse:
-        response: ChatResponse | None = None
-        events = model.stream(request)
-        try:
-            async for event in events:
-                if type(event) is ResponseDone:
-                    response = event.response
-                await emit(event)
-        finally:
-            close = getattr(events, "aclose", None)
-            if close is not None:
-                await close()
-        if response is None:
-            raise StreamTruncatedError("the model's stream ended without a response")
-        return response
-
-    return ask
 
 
 async def _next_of(stream: RunStream) -> RunEvent | None:

@@ -10,6 +10,7 @@ from agentforge.model.arguments import ArgumentLimits
 from agentforge.tool.declare import is_seconds
 from agentforge.tool.error.handler import ToolErrorHandler
 from agentforge.tool.error.strategies import Rethrow, ReturnToModel
+from agentforge.tool.execution.converter import ToolResultConverter
 from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
 from agentforge.tool.execution.interceptors import SizeCap, TimeLimit
 from agentforge.tool.execution.serial import SerialKeys
@@ -47,6 +48,7 @@ class ToolSettings:
     cancel_grace: float = 0.5
     gates: Sequence[ToolGate] = ()
     interceptors: Sequence[ToolInterceptor] = ()
+    converters: Sequence[ToolResultConverter] = ()
     threads: ToolThreads = field(default_factory=ToolThreads)
     serial_keys: SerialKeys = field(default_factory=SerialKeys)
     error_handlers: ErrorHandlers = field(default_factory=ErrorHandlers)

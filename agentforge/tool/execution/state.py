@@ -93,6 +93,8 @@ class ToolLoopState:
     offered: dict[str, OfferedTool] = field(default_factory=dict)
     results: dict[int, tuple[ToolOutcome, ToolExecutionResult]] = field(default_factory=dict)
     waiting: dict[int, Ask] = field(default_factory=dict)
+    #: How many of ``messages`` were there before the turn.
+    given: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object, versioned."""
@@ -101,6 +103,7 @@ class ToolLoopState:
             "messages": messages_to_json(self.messages),
             "max_tool_calling_round_trips": self.max_tool_calling_round_trips,
             "model_calls": self.model_calls,
+            "given": self.given,
             "token_usage": usage_to_json(self.token_usage),
             "records": [
                 {
@@ -138,6 +141,7 @@ class ToolLoopState:
                 messages=History.of(messages_from_json(data["messages"])),
                 max_tool_calling_round_trips=int(data["max_tool_calling_round_trips"]),
                 model_calls=int(data["model_calls"]),
+                given=int(data.get("given", 0)),
                 token_usage=usage_from_json(data["token_usage"]),
                 records=[_record_from_json(item) for item in data["records"]],
                 reply=None if data["reply"] is None else response_from_json(data["reply"]),

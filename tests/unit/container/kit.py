@@ -14,7 +14,7 @@ import pytest
 
 from agentforge.config import ConfigurationFaults, Diagnostic
 from agentforge.container import AgentForge
-from agentforge.plugin import BeanContext, BeanSettings, BeanType, Found, Plugins, Ref, SecretStr, hookimpl
+from agentforge.plugin import BeanContext, BeanSettings, BeanType, Field, Found, Plugins, Ref, SecretStr, hookimpl
 
 __all__ = ("Kit", "Other", "Plain", "Thing", "faults_of", "marked")
 
@@ -102,6 +102,9 @@ class ThingSettings(BeanSettings):
     must: Annotated[Thing, Ref()] | None = None
     either: Annotated[Thing, Ref(or_type=True)] | None = None
     inner: InnerSettings = InnerSettings()
+    named: dict[str, Annotated[Thing, Ref()]] = Field(default_factory=dict)
+    later: Annotated[Callable[[], Thing], Ref()] | None = None
+    anything: Annotated[object, Ref()] | None = None
     label: str = ""
     number: int = 0
     key: SecretStr | None = None

@@ -13,6 +13,7 @@ import pytest
 
 from agentforge import ScriptedChatModel
 from agentforge.client import ChatClient
+from agentforge.config import ConfigurationFaults
 from agentforge.container import AgentForge, BeanCreationError, BeanNotFoundError, ContextStateError
 from agentforge.model import ChatModel
 from agentforge.plugin import hookimpl
@@ -424,3 +425,49 @@ async def test_an_observer_that_ends_the_program_leaves_no_bean_open(kit: Kit, r
         await app.start()
 
     assert kit.log[-1] == "close a"
+
+
+async def test_observers_are_told_of_new_beans_and_once_of_the_start_and_the_end(kit: Kit) -> None:
+    seen: list[str] = []
+
+    class Watching:
+        @hookimpl
+        def agentforge_bean_created(self, bean_id: str) -> None:
+            seen.append(f"created {bean_id}")
+
+        @hookimpl
+        def agentforge_context_started(self) -> None:
+            seen.append("started")
+
+        @hookimpl
+        def agentforge_context_stopped(self) -> None:
+            seen.append("stopped")
+
+    kit.add_plugin("watch", Watching())
+    async with kit.load("plugins: [watch]\nbeans:\n  a: {type: t.thing}\n") as app:
+        kit.write("app.yaml", "plugins: [watch]\nbeans:\n  a: {type: t.thing}\n  b: {type: t.thing}\n")
+        await app.reload()
+
+    assert seen == ["created a", "started", "created a", "created b", "stopped"]
+
+
+async def test_a_plugin_that_the_new_file_puts_out_still_serves_the_old_beans(kit: Kit) -> None:
+    """And serves them alone; a file with faults puts out nothing."""
+    seen: list[str] = []
+
+    class Watching:
+        @hookimpl
+        def agentforge_bean_created(self, bean_id: str) -> None:
+            seen.append(bean_id)
+
+    kit.add_plugin("watch", Watching())
+    lazy = "  late: {type: t.plain, bean: {lazy: true}}\n"
+    async with kit.load("plugins: [watch]\nbeans:\n  a: {type: t.thing}\n" + lazy) as app:
+        kit.write("app.yaml", "plugins: {disabled: [watch]}\nbeans:\n  a: {type: t.thng}\n")
+        with pytest.raises(ConfigurationFaults):
+            await app.reload()
+        app.get("late")
+        kit.write("app.yaml", "plugins: {disabled: [watch]}\nbeans:\n  b: {type: t.thing}\n")
+        await app.reload()
+
+    assert seen == ["a", "late"]

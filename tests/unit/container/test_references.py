@@ -185,8 +185,8 @@ REFUSED = {
     "a value inside a definition": (
         "client:\n  type: t.thing\n  needs:\n  - type: t.thing\n    number: «ten",
         "AF108",
-        "'number' does not fit: Input should be a valid integer, unable to parse string as an integer",
-        None,
+        "'number' is a whole number, not a text",
+        "Write digits, such as 8.",
     ),
     "an unknown type of the core": (
         "client: {type: «chat_cleint}",

@@ -1,0 +1,76 @@
+"""Noticing that the files of a configuration have changed: by their times and sizes, looked at when asked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentforge.container.application import AgentForge
+
+__all__ = ("FileWatch", "reload_on_change")
+
+_log = logging.getLogger("agentforge.container")
+_Stamp = tuple[int, int, int] | None
+
+
+class FileWatch:
+    """Whether the files that an application was read from have changed since it was last asked.
+
+    A file that comes or goes has changed as well.
+    """
+
+    def __init__(self, app: AgentForge) -> None:
+        self._app = app
+        self._seen: dict[Path, _Stamp] = {}
+        self.renew()
+
+    def renew(self) -> None:
+        """Look at the files of the configuration as it is now, and take them as unchanged."""
+        self._seen = {path: _stamp(path) for path in self._app.files}
+
+    def changed(self) -> tuple[Path, ...]:
+        """The files that have changed; each change is told once."""
+        now = {path: _stamp(path) for path in self._seen}
+        found = tuple(path for path, stamp in now.items() if stamp != self._seen[path])
+        self._seen = now
+        return found
+
+
+async def reload_on_change(
+    app: AgentForge,
+    *,
+    every: float = 1.0,
+    failed: Callable[[Exception], object] | None = None,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> None:
+    """Reload the application whenever one of its files has changed, until this is cancelled.
+
+    Looks every ``every`` seconds. A reload that fails leaves the beans of before, and is tried again after the next
+    change; ``failed`` is told, else the log.
+    """
+    watch = FileWatch(app)
+    while True:
+        await sleep(every)
+        if not watch.changed():
+            continue
+        try:
+            await app.reload()
+        except Exception as error:
+            if failed is not None:
+                failed(error)
+            else:
+                _log.warning("the configuration was not reloaded: %s", app.plan.secrets.mask(str(error)))
+        else:
+            watch.renew()
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
