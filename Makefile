@@ -11,6 +11,8 @@ EDITABLE := -e '.[fast,test,lint]' $(patsubst %/pyproject.toml,-e ./%,$(filter-o
 # What `make demo` asks, of which model: local (inside the process), scripted, or openai (with OPENAI_API_KEY).
 MODEL ?= local
 QUESTIONS := "What is the weather in Hangzhou today?" "杭州今天天气怎么样？"
+# A real editor's view of the configuration's schema is tested where there is npm; elsewhere that one test is skipped.
+LANGUAGE_SERVER := tests/editor/.server/.yaml-language-server-1.25.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
@@ -37,7 +39,15 @@ $(INSTALLED): $(MANIFESTS)
 	@$(PIP) install -c constraints.txt --no-deps --no-build-isolation -e ./plugins/local
 	@touch $@
 
-test: $(INSTALLED) ## run all tests, doctests and page examples, with the coverage floor
+$(LANGUAGE_SERVER):
+	@mkdir -p $(@D)
+	@if command -v npm >/dev/null && command -v node >/dev/null; then \
+	    echo "Installing an editor's language server into $(@D) ..."; \
+	    npm install --prefix $(@D) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --silent \
+	        --fetch-retries 0 yaml-language-server@1.25.0 && touch $@ || \
+	        echo "It could not be installed; the test that asks it will be skipped." >&2; fi
+
+test: $(INSTALLED) $(LANGUAGE_SERVER) ## run all tests, doctests and page examples, with the coverage floor
 	$(BIN)/python -m pytest -q --cov --cov-report=term
 
 lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
@@ -63,5 +73,5 @@ bench: $(INSTALLED) ## what our loop costs beside one written by hand on httpx
 	@$(BIN)/python -m benchmarks $(BENCH)
 
 clean: ## remove .venv and everything that tools leave behind
-	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) tests/editor/.server build dist htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agentforge.cli.console import Console
 from agentforge.cli.logs import log_level
@@ -12,10 +12,19 @@ from agentforge.cli.usage import near_miss
 from agentforge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from agentforge.container import AgentForge, PlannedBean
+    from agentforge.container import AgentForge, Plan, PlannedBean
     from agentforge.plugin import Plugins
 
-__all__ = ("beans_of", "compiled", "config_file", "load", "one_bean", "plugins_of")
+__all__ = ("HasPlan", "beans_of", "compiled", "config_file", "load", "one_bean", "plugins_of")
+
+
+class HasPlan(Protocol):
+    """An application, or anything else with a plan."""
+
+    @property
+    def plan(self) -> Plan:
+        """What is built."""
+        ...
 
 
 def config_file(options: argparse.Namespace, environment: Mapping[str, str]) -> str:
@@ -55,7 +64,7 @@ def plugins_of(environment: Mapping[str, str]) -> Plugins:
     )
 
 
-def beans_of(app: AgentForge, *kinds: type) -> dict[str, PlannedBean]:
+def beans_of(app: HasPlan, *kinds: type) -> dict[str, PlannedBean]:
     """The declared beans that are one of these, in the order of the file."""
     from agentforge.plugin import fits
 
@@ -63,7 +72,7 @@ def beans_of(app: AgentForge, *kinds: type) -> dict[str, PlannedBean]:
     return {id_: beans[id_] for id_ in app.plan.declared if any(fits(beans[id_].provides, kind) for kind in kinds)}
 
 
-def one_bean(app: AgentForge, wanted: str | None, what: str, *kinds: type) -> str:
+def one_bean(app: HasPlan, wanted: str | None, what: str, *kinds: type) -> str:
     """The id of the bean to use: the wanted one, else the only one of these kinds, else the primary one.
 
     Raises `ConfigurationError` that lists what there is; ``what`` is what to call one.

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
+from typing import TYPE_CHECKING
 
 from agentforge.cli.application import compiled, one_bean
 from agentforge.cli.console import Console, not_text
+from agentforge.cli.ending import run_in_order
 from agentforge.cli.text import is_text
 from agentforge.cli.usage import Parser, UsageError
+
+if TYPE_CHECKING:
+    from agentforge.cli.view import TurnView
+    from agentforge.client import ChatClient
 
 __all__ = ("arguments", "run")
 
@@ -30,12 +35,17 @@ def arguments(parser: Parser) -> None:
         default=None,
         help="ask for the answer in pieces (default: yes for text, no with --json)",
     )
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="in a session: when a file of the configuration has changed, reload it before the next turn",
+    )
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Ask once, or hold a session; the answer is the result."""
     question = _question(options, console)
-    return asyncio.run(_chat(options, console, question))
+    return run_in_order(_chat(options, console, question))
 
 
 def _question(options: argparse.Namespace, console: Console) -> str | None:
@@ -44,6 +54,9 @@ def _question(options: argparse.Namespace, console: Console) -> str | None:
         if console.json:
             raise UsageError("agentforge chat: --json needs a question", next_step="Give it as TEXT, or pipe it in.")
         return None
+    if options.watch:
+        step = "Leave the question out for a session, or leave out --watch."
+        raise UsageError("agentforge chat: --watch is for a session, not for one question", next_step=step)
     where = "the question"
     if text in (None, "-"):
         text, where = console.read_all(), "standard input"
@@ -55,25 +68,42 @@ def _question(options: argparse.Namespace, console: Console) -> str | None:
 
 
 async def _chat(options: argparse.Namespace, console: Console, question: str | None) -> int:
-    from agentforge.cli.conversation import Conversation
-    from agentforge.cli.view import JsonView, TextView
+    from agentforge.cli.conversation import Conversation, model_name
     from agentforge.client import ChatClient
-    from agentforge.masking import Secrets
 
     app = compiled(options, console)
     bean = one_bean(app, options.bean, "chat client", ChatClient)
     streamed: bool = not console.json if options.stream is None else options.stream
     async with app:
         client = await app.resolve(bean)
-        found = getattr(client.model, "secrets", None)
-        console.secrets |= client.service.secrets | (found if isinstance(found, Secrets) else Secrets())
-        model = client.model.profile.name
-        view = JsonView(console, model, streamed=streamed) if console.json else TextView(console, model)
+        view = _view(client, console, streamed=streamed)
         conversation = Conversation(client, view, streamed=streamed, memory_id=options.memory_id)
         if question is not None:
             result = await conversation.ask(question)
             return 1 if result.suspended is not None else 0
+        from agentforge.cli.reloading import Reloader
         from agentforge.cli.session import Session
+        from agentforge.container import FileWatch
 
-        console.say(f"{bean}, model {model}", style="bold")
-        return await Session(conversation, console).run()
+        reloader = Reloader(
+            app,
+            conversation,
+            console,
+            wanted=options.bean,
+            show=lambda client: _view(client, console, streamed=streamed),
+            watch=FileWatch(app) if options.watch else None,
+        )
+        console.say(f"{bean}, model {model_name(client)}", style="bold")
+        return await Session(conversation, console, reloader=reloader).run()
+
+
+def _view(client: ChatClient, console: Console, *, streamed: bool) -> TurnView:
+    """How the turns of a client are shown; its secrets are masked."""
+    from agentforge.cli.conversation import model_name
+    from agentforge.cli.view import JsonView, TextView
+    from agentforge.masking import Secrets
+
+    found = getattr(client.model, "secrets", None)
+    console.secrets |= client.service.secrets | (found if isinstance(found, Secrets) else Secrets())
+    model = model_name(client)
+    return JsonView(console, model, streamed=streamed) if console.json else TextView(console, model)

@@ -28,10 +28,8 @@ def _as_text(file: str, options: argparse.Namespace, console: Console) -> int:
     try:
         app = compiled(options, console)
     except AgentForgeError as error:
-        report(error, console)
         found = getattr(error, "diagnostics", None)
-        if found is not None:
-            console.say(f"\n{file}: {count(len(found), 'fault')}")
+        report(error, console, closing=None if found is None else f"\n{file}: {count(len(found), 'fault')}")
         return 1
     beans = app.plan.beans
     console.out(f"{file}: {count(len(beans), 'bean')}, no faults")

@@ -41,8 +41,12 @@ _HERE = "agentforge.cli"
 COMMANDS = {
     entry.name: entry
     for entry in (
+        CommandEntry("init", "[DIR] [--plugin NAME]", "begin a project, or a plugin", f"{_HERE}.init"),
         CommandEntry("chat", "[TEXT]", "ask a question; without one, hold a session", f"{_HERE}.chat"),
         CommandEntry("check", "", "compile the configuration and report every fault", f"{_HERE}.check"),
+        CommandEntry("explain", "[PATH]", "show the beans, who set which value, what a code means", f"{_HERE}.explain"),
+        CommandEntry("doctor", "[--online]", "check the installation and the file together", f"{_HERE}.doctor"),
+        CommandEntry("schema", "[-o FILE]", "write a JSON Schema of the configuration for editors", f"{_HERE}.schema"),
         CommandEntry("plugins", "[--load]", "list the installed plugins", f"{_HERE}.plugins"),
         CommandEntry("tools list", "", "list the tools that models are offered", f"{_HERE}.tools_list"),
         CommandEntry("tools show", "NAME", "show a tool as a model sees it", f"{_HERE}.tools_show"),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agentforge.cli.view import TurnView
     from agentforge.client import ChatClient
 
-__all__ = ("Conversation",)
+__all__ = ("Conversation", "model_name")
 
 
 class Conversation:
@@ -24,6 +24,11 @@ class Conversation:
         self._streamed = streamed
         self._memory_id = memory_id
         self.history: Sequence[ChatMessage] = ()
+
+    def use(self, client: ChatClient, view: TurnView) -> None:
+        """Go on with another client, over the same history."""
+        self._client = client
+        self._view = view
 
     async def ask(self, text: str) -> ToolChatResult:
         """One turn. One that is cancelled or fails leaves in the history what it finished; a question to which nothing
@@ -49,3 +54,9 @@ class Conversation:
             async for event in events:
                 self._view.event(event)
         return events.result
+
+
+def model_name(client: ChatClient) -> str:
+    """What to call the client's model; one that is made for each run has no name between runs."""
+    profile = getattr(client.model, "profile", None)
+    return profile.name if profile is not None else "one for each turn"

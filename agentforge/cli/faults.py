@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentforge.cli.console import Console
+from agentforge.cli.error_codes import anchor_of, is_code
 from agentforge.cli.usage import UsageError
 from agentforge.errors import AgentForgeError, ToolError
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 __all__ = ("diagnostic_data", "error_data", "report")
 
 
-def report(error: BaseException, console: Console) -> None:
-    """Say what went wrong; of a group, every error in it. The traceback only where it was asked for."""
+def report(error: BaseException, console: Console, *, closing: str | None = None) -> None:
+    """Say what went wrong; of a group, every error in it; then ``closing``, and where the codes are explained. The
+    traceback only where it was asked for."""
+    codes: dict[str, None] = {}
     for one in _leaves(error):
         if isinstance(one, ToolError) and one.tool and one.location is None and repr(one.tool) not in one.message:
             one.location = f"tool {one.tool!r}"
@@ -24,6 +27,11 @@ def report(error: BaseException, console: Console) -> None:
             console.say_data({"error": error_data(one)})
         else:
             console.say(console.secrets.mask(_block(one)))
+            codes |= dict.fromkeys(_codes_of(one))
+    if closing is not None and not console.json:
+        console.say(closing)
+    if codes:
+        console.say(_help(list(codes)))
     if console.debug and not isinstance(error, UsageError):
         import traceback
 
@@ -39,6 +47,8 @@ def error_data(error: BaseException) -> dict[str, Any]:
         "location": getattr(known, "location", None),
         "next_step": known.next_step,
     }
+    if is_code(known.code):
+        made["help"] = anchor_of(known.code)
     notes = _notes(error)
     if notes:
         made["notes"] = notes
@@ -59,6 +69,7 @@ def diagnostic_data(found: Diagnostic) -> dict[str, Any]:
         "column": mark.column if mark.in_file else None,
         "path": found.path or None,
         "next_step": found.next_step,
+        "help": anchor_of(found.code),
     }
 
 
@@ -70,6 +81,19 @@ def _block(error: BaseException) -> str:
         return error.message + (f"\n  next: {error.next_step}" if error.next_step else "")
     known = error if isinstance(error, AgentForgeError) else _unknown(error)
     return "\n".join((str(known), *(f"  note: {note}" for note in _notes(error))))
+
+
+def _codes_of(error: BaseException) -> list[str]:
+    """The codes that the block shows and that say something: that of what is no error of ours does not."""
+    found = getattr(error, "diagnostics", None)
+    codes = [getattr(error, "code", "")] if found is None else [one.code for one in found]
+    return [code for code in codes if is_code(str(code))]
+
+
+def _help(codes: list[str]) -> str:
+    if len(codes) == 1:
+        return f"help: agentforge explain {codes[0]} ({anchor_of(codes[0])})"
+    return f"help: agentforge explain CODE, for {', '.join(sorted(codes))} ({anchor_of('').rstrip('#')})"
 
 
 def _unknown(error: BaseException) -> AgentForgeError:

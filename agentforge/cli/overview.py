@@ -35,5 +35,5 @@ def overview(options: str) -> str:
 
 
 def _rows(rows: list[tuple[str, str]]) -> list[str]:
-    width = max(24, *(len(first) for first, _ in rows))
+    width = max(24, *(len(first) + 2 for first, _ in rows))
     return [f"  {first:{width}}{second}" for first, second in rows]

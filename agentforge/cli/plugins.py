@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from agentforge.cli.application import plugins_of
+from agentforge.cli.application import load, plugins_of
 from agentforge.cli.console import Console
 from agentforge.cli.text import table
 from agentforge.cli.usage import Parser
+from agentforge.errors import AgentForgeError
 
 if TYPE_CHECKING:
-    from agentforge.plugin import PluginState
+    from agentforge.plugin import Plugins, PluginState
 
 __all__ = ("arguments", "run")
 
@@ -26,8 +27,9 @@ def arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """List the plugins; 1 when they were to be loaded and one cannot be used."""
-    plugins = plugins_of(console.environment)
+    """List the plugins; 1 when they were to be loaded and one cannot be used. With ``--load`` and ``--config`` what the
+    file says of plugins holds as well; else the environment alone switches them."""
+    plugins = _under_file(options, console) if options.load and options.config else plugins_of(console.environment)
     if options.load:
         plugins.load_all()
     states = plugins.states()
@@ -38,6 +40,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
     else:
         _print(states, console, loaded=options.load)
     return 1 if options.load and any(state.state in _UNUSABLE for state in states) else 0
+
+
+def _under_file(options: argparse.Namespace, console: Console) -> Plugins:
+    """The plugins after the configuration has switched them; its faults are a matter of ``agentforge check``."""
+    app = load(options, console)
+    try:
+        app.check()
+    except AgentForgeError as error:
+        console.say(f"warning: the configuration has faults, see agentforge check: {error.message}", style="yellow")
+    try:
+        return app.plugins
+    except AgentForgeError:  # it could not even be read
+        return plugins_of(console.environment)
 
 
 def _data(state: PluginState) -> dict[str, Any]:

@@ -6,51 +6,67 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from agentforge.cli.console import Console, OutputClosed, not_text
 from agentforge.cli.conversation import Conversation
 from agentforge.cli.faults import report
 from agentforge.cli.text import is_text
 
+if TYPE_CHECKING:
+    from agentforge.cli.reloading import Reloader
+
 __all__ = ("Session",)
 
 _PROMPT = "> "
 _END_WORDS = ("exit", "quit")
+_RELOAD = "/reload"
 
 
 class Session:
-    """One session on a terminal.
+    """One session on a terminal. With a ``reloader`` the word ``/reload`` reads the configuration again, and so does a
+    change of its files, where they are watched, before the next turn.
 
     While the prompt waits the event loop stands still; it goes on with the next turn.
     """
 
-    def __init__(self, conversation: Conversation, console: Console) -> None:
+    def __init__(self, conversation: Conversation, console: Console, *, reloader: Reloader | None = None) -> None:
         self._conversation = conversation
         self._console = console
+        self._reloader = reloader
         self._reading = False
         self._turn: asyncio.Task[object] | None = None
 
     async def run(self) -> int:
         """Hold the session to its end; a turn that fails does not end it."""
-        self._console.say("Ctrl-C ends a turn; exit or Ctrl-D ends the session.", style="dim")
+        reload = f"{_RELOAD} reads the configuration again; " if self._reloader is not None else ""
+        self._console.say(f"Ctrl-C ends a turn; {reload}exit or Ctrl-D ends the session.", style="dim")
         with self._interrupts():
             while (line := self._read()) is not None:
                 text = line.strip()
                 if text in _END_WORDS:
                     break
-                if text:
-                    await self._hold(text)
+                if text == _RELOAD and self._reloader is not None:
+                    await self._hold(self._reloader.reload())
+                elif text:
+                    if self._reloader is not None:
+                        await self._hold(self._reloader.reload_if_changed())
+                    await self._hold(self._conversation.ask(text))
         return 0
 
-    async def _hold(self, text: str) -> None:
-        turn = self._turn = asyncio.get_running_loop().create_task(self._conversation.ask(text))
+    async def _hold(self, work: Coroutine[Any, Any, object]) -> None:
+        """A turn, or a reload: what ends it early does not end the session."""
+        turn = self._turn = asyncio.get_running_loop().create_task(work)
         try:
             await asyncio.wait([turn])
+        except asyncio.CancelledError:  # the session's own: it passes on when the turn has ended
+            turn.cancel()
+            await asyncio.wait([turn])
+            raise
         finally:
             self._turn = None
-            turn.cancel()  # when the session itself is cancelled; nothing else is left to cancel
         if turn.cancelled():
             self._console.say("interrupted; the conversation goes on", style="yellow")
             return

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from typing import TYPE_CHECKING
 
 from agentforge.cli.application import compiled
 from agentforge.cli.console import Console, not_text
+from agentforge.cli.ending import run_in_order
 from agentforge.cli.offered import Offer, add_bean_option, find, offers
 from agentforge.cli.text import count, is_text
 from agentforge.cli.usage import Parser
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         text = console.read_all()
     if not is_text(text):
         raise not_text("the JSON")
-    asyncio.run(_call(options, console, text))
+    run_in_order(_call(options, console, text))
     return 0
 
 

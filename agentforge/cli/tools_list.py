@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 
 from agentforge.cli.application import compiled
 from agentforge.cli.console import Console
+from agentforge.cli.ending import run_in_order
 from agentforge.cli.offered import Offer, add_bean_option, offers
 from agentforge.cli.text import table
 from agentforge.cli.usage import Parser
@@ -21,7 +21,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """List them, bean by bean."""
-    found = asyncio.run(_found(options, console))
+    found = run_in_order(_found(options, console))
     if console.json:
         console.data([{"bean": offer.bean, **tool.to_json()} for offer in found for tool in offer.tools])
         return 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 from typing import TYPE_CHECKING
 
 from agentforge.cli.application import compiled
 from agentforge.cli.console import Console
+from agentforge.cli.ending import run_in_order
 from agentforge.cli.offered import Offer, add_bean_option, find, offers
 from agentforge.cli.usage import Parser
 
@@ -26,7 +26,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print its name, description and JSON Schema."""
-    offer, tool = asyncio.run(_found(options, console))
+    offer, tool = run_in_order(_found(options, console))
     if console.json:
         console.data({"bean": offer.bean, **tool.to_json()})
         return 0

@@ -1,11 +1,10 @@
-"""The tables of bean types in the guide on configuration are those of the settings models, word for word.
+"""The configuration reference is what the code says: root keys, options, variables, and every type with its settings.
 
-Run as a program it writes them anew: ``python tests/docs/test_bean_types.py``.
+Run as a program it writes the page anew: ``python tests/docs/test_configuration_reference.py``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,11 +12,33 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 
+from agentforge.config.settings import AgentForgeSettings
 from agentforge.plugin import BeanSettings, BeanType, Plugins, Ref
+from agentforge.plugin.json_schema import configuration_schema
+from agentforge.plugin.settings_schema import PLACEHOLDER
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "guides" / "configuration.md"
-WORDS = {str: "text", bool: "true or false", int: "whole number", float: "number", Any: "anything"}
+PAGE = ROOT / "docs" / "reference" / "configuration.md"
+INTRO = (
+    "# Configuration reference\n\n"
+    "Every key of a configuration file, every option of a bean, every variable of the program, and every setting of "
+    "every bean type. The [guide](../guides/configuration.md) says how they work together. "
+    "`agentforge schema -o agentforge.schema.json` writes the same for an editor.\n\n"
+    "This page is written from the code: `python tests/docs/test_configuration_reference.py`.\n"
+)
+READING = (
+    'A name with a dot is a key inside another: `argument_limits: {max_depth: 8}`. "Unset" and "none" are what you get '
+    "without the setting. A turn of a script is described in [Testing](../guides/testing.md#scripts-in-yaml), error "
+    "strategies in [Errors and limits](../guides/errors-and-limits.md#the-three-strategies).\n"
+)
+WORDS = {
+    str: "text",
+    bool: "true or false",
+    int: "whole number",
+    float: "number",
+    Any: "anything",
+    Path: "path",
+}
 
 
 def bean_types() -> dict[str, BeanType]:
@@ -61,9 +82,18 @@ def rows_of(
         if isinstance(kind, type) and issubclass(kind, BeanSettings):
             yield from rows_of(kind, f"{prefix}{name}.")
             continue
+        if (inner := _settings_by_name(field.annotation)) is not None:
+            yield from rows_of(inner, f"{prefix}{name}.NAME.")
+            continue
         default = "required" if field.is_required() else shown(field.get_default(call_default_factory=True), kind)
         words = " ".join((field.description or "").split()).replace("|", "\\|")
         yield f"| `{prefix}{name}` | {taken(kind)} | {default} | {words} |"
+
+
+def _settings_by_name(kind: Any) -> type[BeanSettings] | None:
+    """The settings that a mapping has under names of the user's."""
+    inner = get_args(kind)[1] if get_origin(kind) is dict else None
+    return inner if isinstance(inner, type) and issubclass(inner, BeanSettings) else None
 
 
 def taken(kind: Any) -> str:
@@ -73,9 +103,11 @@ def taken(kind: Any) -> str:
     if get_origin(kind) is Annotated:
         inner, *marks = get_args(kind)
         if any(isinstance(mark, Ref) for mark in marks):
-            return f"bean: `{inner.__name__}`"
+            return f"bean: `{inner.__name__}`" if isinstance(inner, type) and inner is not Any else "bean"
         if "seconds_of" in str(marks):
             return "duration"
+        if "amount_of" in str(marks):
+            return "whole number from 1"
         lowest = [mark.ge for mark in _flat(marks) if getattr(mark, "ge", None) is not None]
         return taken(inner) + (f" from {lowest[0]}" if lowest else "")
     if get_origin(kind) is Literal:
@@ -109,26 +141,81 @@ def shown(default: object, kind: Any) -> str:
     return f"`{default}`"
 
 
-def on_page(text: str, name: str) -> str:
-    """The part of the page from the type's heading to the next heading."""
-    found = re.search(rf"^### `{re.escape(name)}`$.*?(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
-    return found[0] if found else ""
+def page(types: dict[str, BeanType]) -> str:
+    """The whole page."""
+    schema = configuration_schema(types)
+    root = schema["properties"]
+    options = schema["definitions"]["options"]["properties"]
+    lists = next(each["properties"] for each in root["plugins"]["anyOf"] if "properties" in each)
+    parts = [
+        INTRO,
+        "## The root\n\n" + keys_table("key", root),
+        "`plugins` as a mapping:\n\n" + keys_table("key", lists),
+        "## `bean`: options of the container\n\n" + keys_table("option", options, defaults=True),
+        "The conditions of `when`; all that are given must hold:\n\n"
+        + keys_table("condition", options["when"]["properties"]),
+        "## Variables of the program\n\n" + variables_table(),
+        "## Types of the core\n\n" + READING,
+        *(section(each, types) for name, each in types.items() if "." not in name),
+        "## Types of the plugins\n\nEach comes with its plugin, which is imported when a bean names the type.\n",
+        *(section(each, types) for name, each in types.items() if "." in name),
+    ]
+    return "\n".join(parts)
+
+
+def keys_table(head: str, properties: dict[str, Any], *, defaults: bool = False) -> str:
+    """Keys of the file as its schema describes them."""
+    rows = [
+        f"| {head} | takes |{' default |' if defaults else ''} is |",
+        f"| --- | --- |{' --- |' if defaults else ''} --- |",
+    ]
+    for name, each in properties.items():
+        default = f" {json_shown(each.get('default'))} |" if defaults else ""
+        rows.append(f"| `{name}` | {json_taken(each)} |{default} {each['description']} |")
+    return "\n".join(rows) + "\n"
+
+
+def json_taken(schema: dict[str, Any]) -> str:
+    """What a schema takes, in a reader's words; a placeholder is taken everywhere and not said."""
+    if "enum" in schema:
+        return " or ".join(f"`{each}`" for each in schema["enum"])
+    if "anyOf" in schema:
+        found = [json_taken(each) for each in schema["anyOf"] if each.get("pattern") != PLACEHOLDER["pattern"]]
+        return " or ".join(dict.fromkeys(found))
+    kinds = schema.get("type", [])
+    kind = next(each for each in ([kinds] if isinstance(kinds, str) else kinds) if each != "null")
+    words = {"array": "list of names", "object": "mapping", "string": "text", "boolean": "true or false"}
+    return words.get(kind, "whole number")
+
+
+def json_shown(default: object) -> str:
+    """A default as it would be written in the file."""
+    return "unset" if default is None else f"`{str(default).lower()}`"
+
+
+def variables_table() -> str:
+    """The settings that are no bean's."""
+    rows = ["| variable | takes | default | is |", "| --- | --- | --- | --- |"]
+    for name, field in AgentForgeSettings.model_fields.items():
+        kind = taken(field.annotation).replace("list of text", "names with commas")
+        words = " ".join((field.description or "").split())
+        default = shown(field.default, field.annotation)
+        rows.append(f"| `AGENTFORGE_{name.upper()}` | {kind} | {default} | {words} |")
+    return "\n".join(rows) + "\n"
 
 
 TYPES = bean_types()
 
 
+def test_the_page_is_what_the_code_says() -> None:
+    """Word for word; a key, an option or a setting that is new, gone or described anew is noticed."""
+    assert PAGE.read_text("utf-8") == page(TYPES)
+
+
 @pytest.mark.parametrize("name", TYPES)
-def test_the_page_has_every_setting_of_a_bean_type(name: str) -> None:
-    """With its default and its description as the settings model has them."""
-    assert on_page(PAGE.read_text("utf-8"), name).strip() == section(TYPES[name], TYPES).strip()
-
-
-def test_the_page_has_no_other_bean_type() -> None:
-    """A type that was taken away or renamed is noticed, and so is one that stands there twice."""
-    headings = re.findall(r"^### `([a-z_.]+)`$", PAGE.read_text("utf-8"), re.MULTILINE)
-
-    assert sorted(headings) == sorted(TYPES)
+def test_every_setting_is_described(name: str) -> None:
+    """A row without words helps nobody."""
+    assert [row for row in rows_of(TYPES[name].settings) if row.endswith("|  |")] == []
 
 
 def test_a_setting_is_described_by_its_declaration() -> None:
@@ -158,15 +245,8 @@ def test_a_setting_is_described_by_its_declaration() -> None:
 
 
 def main() -> None:
-    """Write the tables of the page anew; types that it lacks are printed."""
-    text = PAGE.read_text("utf-8")
-    for name, bean_type in TYPES.items():
-        old, new = on_page(text, name).strip(), section(bean_type, TYPES).strip()
-        if old:
-            text = text.replace(old, new)
-        else:
-            print(f"{new}\n")
-    PAGE.write_text(text, "utf-8")
+    """Write the page anew."""
+    PAGE.write_text(page(TYPES), "utf-8")
 
 
 if __name__ == "__main__":

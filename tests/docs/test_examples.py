@@ -155,7 +155,8 @@ def run_commands(where: str, code: str, expected: str | None) -> None:
         wanted = EXIT_CODE.search(line)
         done = subprocess.run(
             ["sh", "-c", line],
-            env=clean | {"PATH": path, "PYTHONPATH": os.getcwd(), "COLUMNS": "80"},
+            env=clean
+            | {"PATH": path, "PYTHONPATH": os.pathsep.join([os.getcwd(), os.path.abspath("src")]), "COLUMNS": "80"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -200,6 +201,7 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     module = ModuleType("page_examples")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path / "src"))
     monkeypatch.syspath_prepend(str(tmp_path))
     if page.parent == ROOT:
         shutil.copytree(ROOT / "config", tmp_path, dirs_exist_ok=True)

@@ -17,7 +17,6 @@ from agentforge.cli.commands import COMMANDS
 from agentforge.cli.usage import Parser, add_common_options
 from agentforge.config import BeanOptions
 from agentforge.config.definition import ROOT_KEYS
-from agentforge.config.settings import AgentForgeSettings
 from agentforge.model import ChatEvent
 from agentforge.plugin import BeanContext, BeanType, PluginState, hooks
 from agentforge.plugin.state import State
@@ -64,12 +63,6 @@ CASES: dict[str, tuple[str, str, int, list[str]]] = {
         "| option | default |",
         0,
         [each.name for each in fields(BeanOptions)],
-    ),
-    "variables": (
-        "configuration",
-        "| variable | default |",
-        0,
-        [f"AGENTFORGE_{name.upper()}" for name in AgentForgeSettings.model_fields],
     ),
     "hooks": ("plugins", "| hook |", 0, [name for name in hooks.__all__ if name.startswith("agentforge_")]),
     "fields of a bean type": ("plugins", "| `BeanType` |", 0, [each.name for each in fields(BeanType)]),

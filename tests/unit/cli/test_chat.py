@@ -205,13 +205,13 @@ def test_a_failing_model_is_one_block_after_what_was_done(project: Any) -> None:
 
 
 def test_an_error_as_data(project: Any) -> None:
-    """Code, message, location and next step, as one object on standard error."""
+    """Code, message, location, next step and where more is said, as one object on standard error."""
     project.script("[]")
     ended = project.run("chat", "hello", "--json")
     error = json.loads(ended.err)["error"]
 
     assert (ended.code, ended.out) == (1, "")
-    assert set(error) == {"code", "message", "location", "next_step"}
+    assert set(error) == {"code", "message", "location", "next_step", "help"}
     assert error["code"] == "AF300" and error["next_step"].startswith("Add a turn")
 
 
@@ -223,7 +223,10 @@ def test_a_tool_that_ends_the_run_is_one_block(project: Any) -> None:
     plain, debug = project.run("chat", "hello"), project.run("chat", "hello", "--debug")
 
     assert plain.code == debug.code == 1
-    assert plain.err.splitlines()[1:] == ["[AF402] because of rain (tool 'broken')"]
+    assert plain.err.splitlines()[1:] == [
+        "[AF402] because of rain (tool 'broken')",
+        "help: agentforge explain AF402 (docs/reference/errors.md#af402)",
+    ]
     assert "ValueError: because of rain" in debug.err and "Traceback" in debug.err
 
 

@@ -29,7 +29,25 @@ def test_all_faults_are_shown_at_once(project: Any) -> None:
 
     assert (ended.code, ended.out) == (1, "")
     assert "agentforge.yaml:3:13" in ended.err and "agentforge.yaml:4:23" in ended.err
-    assert ended.err.rstrip().endswith("faults")
+    assert ended.err.splitlines()[-2].endswith("agentforge.yaml: 2 faults")
+
+
+@pytest.mark.parametrize(
+    ("beans", "said"),
+    [
+        ("a: {type: scripte}\n  b: {type: scripte}", "help: agentforge explain AF211 (docs/reference/errors.md#af211)"),
+        (
+            "a: {type: scripte}\n  b: {type: scripted, turn: []}",
+            "help: agentforge explain CODE, for AF107, AF211 (docs/reference/errors.md)",
+        ),
+    ],
+)
+def test_where_codes_are_explained_is_said_once(project: Any, beans: str, said: str) -> None:
+    """However many faults there are."""
+    project.write("agentforge.yaml", f"agentforge: 1\nbeans:\n  {beans}\n")
+    lines = project.run("check").err.splitlines()
+
+    assert [line for line in lines if line.startswith("help:")] == [said]
 
 
 def test_the_result_as_data(project: Any) -> None:
@@ -43,7 +61,8 @@ def test_the_result_as_data(project: Any) -> None:
     assert (good["ok"], good["faults"]) == (True, [])
     assert (ended.code, ended.err, bad["ok"], bad["beans"]) == (1, "", False, [])
     assert bad["faults"][0]["line"] == 3 and bad["faults"][0]["file"] == project.file
-    assert set(bad["faults"][0]) == {"code", "message", "file", "line", "column", "path", "next_step"}
+    assert set(bad["faults"][0]) == {"code", "message", "file", "line", "column", "path", "next_step", "help"}
+    assert bad["faults"][0]["help"] == "docs/reference/errors.md#af211"
 
 
 def test_a_warning_is_no_fault(project: Any) -> None:

@@ -157,3 +157,26 @@ def test_no_plugins(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (project.run("plugins").code, project.run("plugins").out) == (0, "")
     assert json.loads(project.run("plugins", "--json").out) == []
+
+
+@pytest.mark.usefixtures("plugins")
+def test_a_named_file_switches_plugins_as_well(project: Any) -> None:
+    """With `--load` and `--config`; without a file the environment alone counts."""
+    project.write("agentforge.yaml", "agentforge: 1\nplugins: {disabled: [broken]}\nbeans: {}\n")
+    words = ("plugins", "--load", "--json")
+    states = {
+        named: {each["name"]: each["state"] for each in json.loads(project.run(*words, *more).out)}
+        for named, more in ((True, ("--config", project.file)), (False, ()))
+    }
+
+    assert (states[True]["broken"], states[False]["broken"]) == ("blocked", "failed")
+    assert states[True]["good"] == "active"
+
+
+@pytest.mark.usefixtures("plugins")
+def test_faults_of_the_file_are_another_matter(project: Any) -> None:
+    """They are said, and the plugins listed all the same."""
+    project.write("agentforge.yaml", "agentforge: 1\nplugins: {disabled: [broken]}\nbens: {}\n")
+    ended = project.run("plugins", "--load", "--config", project.file)
+
+    assert "warning: the configuration has faults" in ended.err and "broken is blocked" in ended.out

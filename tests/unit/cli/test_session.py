@@ -38,7 +38,7 @@ async def test_the_next_turn_goes_on_with_the_history(streamed: bool) -> None:
         return a + b
 
     with ToolService(add) as service:
-        conversation = _conversation(ChatClient(service, model, system="Be short."), streamed=streamed)
+        conversation = _conversation(ChatClient(model, service=service, system="Be short."), streamed=streamed)
         await conversation.ask("1 + 2?")
         await conversation.ask("What did I ask?")
 
@@ -66,7 +66,7 @@ async def test_a_turn_that_is_cancelled_leaves_a_valid_history(streamed: bool) -
         return "never"
 
     with ToolService(wait) as service:
-        conversation = _conversation(ChatClient(service, model), streamed=streamed)
+        conversation = _conversation(ChatClient(model, service=service), streamed=streamed)
         turn = asyncio.create_task(conversation.ask("Wait."))
         await began.wait()
         turn.cancel()
@@ -86,7 +86,7 @@ async def test_a_question_to_which_nothing_came_is_forgotten(streamed: bool) -> 
     """The next turn does not answer it as well."""
     model: Any = ScriptedChatModel([ModelError("not now"), "Yes."])
     with ToolService() as service:
-        conversation = _conversation(ChatClient(service, model), streamed=streamed)
+        conversation = _conversation(ChatClient(model, service=service), streamed=streamed)
         with pytest.raises(ModelError):
             await conversation.ask("First?")
         await conversation.ask("Second?")

@@ -200,7 +200,7 @@ async def test_a_turn_that_waits_for_decisions() -> None:
     for view in (TextView(text, "m"), JsonView(data, "m", streamed=True), JsonView(data, "m", streamed=False)):
         model: Any = ScriptedChatModel([call("pay", amount=5)])
         with ToolService(pay, gates=[_AskFirst()]) as service:
-            await Conversation(ChatClient(service, model), view, streamed=True).ask("Pay.")
+            await Conversation(ChatClient(model, service=service), view, streamed=True).ask("Pay.")
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
 
     assert "! call 1 waits for a decision: is that right?" in err.getvalue() and "suspended" in err.getvalue()

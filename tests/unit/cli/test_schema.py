@@ -1,0 +1,80 @@
+"""`agentforge schema`: what an editor knows of the file, with the bean types that are installed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+
+def test_the_schema_is_printed(project: Any) -> None:
+    """One document of JSON, which takes the project's own file."""
+    import yaml
+
+    ended = project.run("schema")
+    schema = json.loads(ended.out)
+
+    assert (ended.code, ended.err) == (0, "")
+    assert schema["$schema"].endswith("/draft-07/schema#")
+    file = yaml.safe_load(Path(project.file).read_text("utf-8"))
+    assert list(jsonschema_rs.Draft7Validator(schema).iter_errors(file)) == []
+
+
+def test_it_is_the_same_as_data(project: Any) -> None:
+    """In one line."""
+    assert json.loads(project.run("schema", "--json").out) == json.loads(project.run("schema").out)
+
+
+def test_it_is_written_and_the_first_line_of_the_file_named(project: Any) -> None:
+    """With the path as an editor reads it, from the folder of the configuration; folders on the way are made."""
+    path = project.folder / "editor" / "schema.json"
+    ended = project.run("schema", "-o", str(path))
+
+    assert ended.code == 0
+    assert json.loads(path.read_text("utf-8")) == json.loads(project.run("schema").out)
+    assert f"{path}: written, with" in ended.out
+    assert ended.out.endswith("# yaml-language-server: $schema=editor/schema.json\n")
+    assert [each.name for each in path.parent.iterdir()] == ["schema.json"]
+
+
+def test_what_was_written_as_data(project: Any) -> None:
+    """The file and the types in it."""
+    path = project.folder / "schema.json"
+    told = json.loads(project.run("schema", "-o", str(path), "--json").out)
+
+    assert told["file"] == str(path) and "chat_client" in told["types"]
+
+
+def test_a_place_that_cannot_be_written(project: Any) -> None:
+    """Is one readable block, and leaves nothing behind."""
+    (project.folder / "taken").write_text("", "utf-8")
+    ended = project.run("schema", "-o", str(project.folder / "taken" / "schema.json"))
+
+    assert ended.code == 1 and "cannot be written" in ended.err
+    assert (project.folder / "taken").read_text("utf-8") == ""
+
+
+def test_a_broken_plugin_is_named_and_left_out(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others' types are there; a plugin that is switched off is no news."""
+    module = f"{project.module}_types"
+    project.write(
+        f"{module}.py",
+        "from agentforge.plugin import BeanSettings, BeanType, hookimpl\n"
+        "@hookimpl\ndef agentforge_bean_types(register):\n"
+        "    register(BeanType('good.door', BeanSettings, lambda _: 1, int, 'A door.'))\n",
+    )
+    project.write(f"{module}_broken.py", "raise SystemExit(3)")
+    project.install("good", module)
+    project.install("broken", f"{module}_broken")
+    project.install("quiet", f"{module}_broken")
+    monkeypatch.syspath_prepend(project.folder)
+    ended = project.run("schema", environment={"AGENTFORGE_DISABLE_PLUGINS": "quiet"})
+    sys.modules.pop(module, None)
+
+    assert ended.code == 0
+    assert "good.door" in json.loads(ended.out)["definitions"]
+    assert "warning: plugin 'broken'" in ended.err and "SystemExit" in ended.err and "'quiet'" not in ended.err
