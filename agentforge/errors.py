@@ -10,6 +10,7 @@ AgentForgeError
 │   ├── BeanCreationError                  AF204   a bean's factory or start raised
 │   ├── BeanNotFoundError (LookupError)    AF205   no bean of this name or type, or several
 │   └── ContextStateError (RuntimeError)   AF206   an application that has not started, or has ended
+│       └── InvocationError (AttributeError)  AF207   a bean of a run where no run is
 ├── ModelError                             AF300   the model or its endpoint
 │   ├── AuthenticationError                AF301   the key was refused
 │   ├── PermissionDeniedError              AF302   the key may not do this

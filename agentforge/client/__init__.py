@@ -1,6 +1,7 @@
 """The front of the framework: a client that holds a model and its tools."""
 
 from agentforge.client.chat_client import ChatClient
-from agentforge.client.observer import ChatObserver
+from agentforge.client.observer import CallObserver, ChatObserver
+from agentforge.client.prompt import Prompt
 
-__all__ = ("ChatClient", "ChatObserver")
+__all__ = ("CallObserver", "ChatClient", "ChatObserver", "Prompt")

@@ -1,81 +1,101 @@
-"""A model, its tools and a system prompt in one object: what an application asks."""
+"""A model, its tools, its advisors and a system prompt in one object: what an application asks."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from agentforge.client.observer import ChatObserver, ObservedModel
-from agentforge.model import (
-    ChatMessage,
-    ChatModel,
-    ChatRequestParameters,
-    Event,
-    SystemMessage,
-    ToolChoice,
-    UserMessage,
-)
-from agentforge.tool.execution import (
-    Run,
-    RunEvent,
-    RunFinished,
-    RunStarted,
-    RunStream,
-    ToolChatResult,
-    ToolFinished,
-    ToolService,
-)
+from agentforge.advisor import Advisor, Link, ToolCallingAdvisor, arranged, calls_tools
+from agentforge.client.observer import ChatObserver
+from agentforge.client.prompt import Prompt
+from agentforge.client.turn import Turn, hold
+from agentforge.errors import RunArgumentError
+from agentforge.model import ChatMessage, ChatModel, ChatRequestParameters, SystemMessage, ToolChoice, UserMessage
+from agentforge.tool.execution import Run, RunEvent, RunStream, ToolChatResult, ToolService
+from agentforge.tool.execution.asked import Messages, check_asked
 
 __all__ = ("ChatClient",)
 
 
 class ChatClient:
-    """Holds conversations with one model over one `ToolService`.
+    """Holds conversations with one model through a chain of advisors.
 
-    ``system`` is put in front of conversations that have no system message. ``tool_choice`` (``"auto"``,
-    ``"required"`` or a tool's name) holds for the first round of each turn. With ``owns_service`` closing the client
-    closes the service; the model is never closed here. ``observer`` is told of every call. Safe to share between tasks.
+    ``tools`` are registered with a `ToolService` of the client's own; with ``service`` that one is used. ``system`` is
+    put in front of conversations that have no system message. ``tool_choice`` (``"auto"``, ``"required"`` or a tool's
+    name) holds for the first round of each turn. ``advisors`` is the chain, outermost first; the tool advisor stands
+    innermost where the list has none, unless ``tool_calling`` is false: then replies with calls are handed back.
+    ``tool_context`` is for tools and advisors and never sent to a model. The model is never closed here, the service
+    where it is the client's own (``owns_service``). ``observer`` is told of every call. Safe to share between tasks.
+
+    Raises `AdvisorOrderError` for advisors that cannot stand in one chain.
 
     >>> from agentforge.model.scripted import ScriptedChatModel, call
     >>> def get_weather(city: str) -> str:
     ...     "Current weather of a city."
     ...     return f"{city}: 22 degrees"
     >>> model = ScriptedChatModel([call("get_weather", city="Hangzhou"), "It is 22 degrees."])
-    >>> with ChatClient(ToolService(get_weather), model, system="Answer shortly.", owns_service=True) as client:
-    ...     client.chat_sync("What is the weather in Hangzhou?").text
+    >>> with ChatClient(model, tools=[get_weather], system="Answer shortly.") as client:
+    ...     client.prompt("What is the weather in Hangzhou?").call_sync().content
     'It is 22 degrees.'
     """
 
     def __init__(
         self,
-        service: ToolService,
         model: ChatModel,
         *,
+        tools: Iterable[Any] = (),
+        service: ToolService | None = None,
         system: str | None = None,
         tool_choice: ToolChoice | str | None = None,
-        owns_service: bool = False,
+        parameters: ChatRequestParameters | None = None,
+        advisors: Iterable[Advisor] = (),
+        tool_calling: bool = True,
+        tool_context: Mapping[str, object] | None = None,
+        owns_service: bool | None = None,
         observer: ChatObserver | None = None,
     ) -> None:
-        self.service = service
+        check_asked(parameters, model)
         self.model = model
+        self.service = ToolService() if service is None else service
         self.system = system
-        self._observer = observer
-        self._asked: ChatModel = model if observer is None else ObservedModel(model, observer)
-        self._parameters = (
-            None if tool_choice is None else ChatRequestParameters(tool_choice=ToolChoice.of(tool_choice))
+        self.tool_context: Mapping[str, object] = dict(tool_context or {})
+        self.parameters = ChatRequestParameters.merge(
+            parameters, None if tool_choice is None else ChatRequestParameters(tool_choice=ToolChoice.of(tool_choice))
         )
-        self._owns_service = owns_service
+        self._observer = observer
+        self._owns_service = service is None if owns_service is None else owns_service
+        given = tuple(tools)
+        if service is None:
+            self.service.tools(*given)
+        self._sources = () if service is None or not given else ToolService(*given).sources
+        self._listed = tuple(advisors)
+        self._tool_calling = tool_calling
+        #: The chain, outermost first.
+        self.chain = self.chain_with(())
 
     @property
     def tool_choice(self) -> ToolChoice | None:
         """What the model must call in the first round of a turn; ``None``: its own default."""
-        return self._parameters.tool_choice if self._parameters is not None else None
+        return self.parameters.tool_choice
+
+    def chain_with(self, added: Sequence[Advisor]) -> tuple[Link, ...]:
+        """The chain with further advisors in their places. Raises `AdvisorOrderError`."""
+        listed = self._listed
+        more = list(added)
+        if self._tool_calling and not any(map(calls_tools, (*listed, *more))):
+            more.append(_Innermost(self.service))
+        return tuple(map(self._bound, arranged(listed, more)))
+
+    def prompt(self, *messages: str | ChatMessage) -> Prompt:
+        """A call to be made: a question, or a history with one at its end; see `Prompt` for what else it may say."""
+        return Prompt(self).messages(*messages)
 
     async def chat(
         self,
-        messages: str | ChatMessage | Iterable[ChatMessage],
+        messages: Messages,
         *,
         memory_id: object = None,
         timeout: float | None = None,
@@ -84,59 +104,56 @@ class ChatClient:
         """One turn: a text, or the history that a former result's ``messages`` and a new question make.
 
         ``timeout`` bounds the turn in seconds; ``context`` is the application's data for the tools, or a `Run`. Raises
-        what `ToolService.chat` raises.
+        what `ToolService.chat` and the advisors raise; each error carries ``partial``.
         """
-        history = self._with_system(messages)
-        with self._told(context) as run:
-            return await self.service.chat(
-                self._asked, self._parameters, history, context=run, memory_id=memory_id, timeout=timeout
-            )
+        prompt, run = self._asked(messages, memory_id, timeout, context)
+        return await prompt.call(run)
 
     def stream(
         self,
-        messages: str | ChatMessage | Iterable[ChatMessage],
+        messages: Messages,
         *,
         memory_id: object = None,
         timeout: float | None = None,
         context: Run | Mapping[str, object] | None = None,
     ) -> RunStream:
         """`chat` as events: ``async with client.stream(...) as events: async for event in events: ...``"""
-        history = self._with_system(messages)
-        stream = self.service.stream(
-            self._asked, self._parameters, history, context=context, memory_id=memory_id, timeout=timeout
-        )
-        return stream if self._observer is None else _observed(stream, self._observer)
+        prompt, run = self._asked(messages, memory_id, timeout, context)
+        return prompt.stream(run)
 
     def chat_sync(
         self,
-        messages: str | ChatMessage | Iterable[ChatMessage],
+        messages: Messages,
         *,
         memory_id: object = None,
         timeout: float | None = None,
         context: Run | Mapping[str, object] | None = None,
     ) -> ToolChatResult:
         """`chat` for synchronous code; works in a notebook too."""
-        history = self._with_system(messages)
-        with self._told(context) as run:
-            return self.service.chat_sync(
-                self._asked, self._parameters, history, context=run, memory_id=memory_id, timeout=timeout
-            )
+        prompt, run = self._asked(messages, memory_id, timeout, context)
+        return prompt.call_sync(run)
 
-    @contextmanager
     def stream_sync(
         self,
-        messages: str | ChatMessage | Iterable[ChatMessage],
+        messages: Messages,
         *,
         memory_id: object = None,
         timeout: float | None = None,
         context: Run | Mapping[str, object] | None = None,
-    ) -> Iterator[Iterator[RunEvent]]:
+    ) -> AbstractContextManager[Iterator[RunEvent]]:
         """`stream` for synchronous code: ``with client.stream_sync(...) as events: for event in events: ...``"""
-        history = self._with_system(messages)
-        with self.service.stream_sync(
-            self._asked, self._parameters, history, context=context, memory_id=memory_id, timeout=timeout
-        ) as events:
-            yield events if self._observer is None else _watched(events, self._observer)
+        prompt, run = self._asked(messages, memory_id, timeout, context)
+        return prompt.stream_sync(run)
+
+    async def hold(self, prompt: Prompt, run: Run) -> ToolChatResult:
+        """Hold a prompt's turn in a run; `Prompt.call` is the way to say it."""
+        return await hold(self._turn(prompt), run)
+
+    def streamed(self, prompt: Prompt, run: Run) -> RunStream:
+        """`hold` as events; `Prompt.stream` is the way to say it."""
+        check_asked(None, self.model, "stream")
+        turn = self._turn(prompt)
+        return RunStream(run, lambda emit: hold(turn, run, emit))
 
     def close(self) -> None:
         """Close the service, where it is the client's own; safe to call twice."""
@@ -162,50 +179,61 @@ class ChatClient:
     def __repr__(self) -> str:
         return f"ChatClient(model={self.model!r})"
 
-    @contextmanager
-    def _told(self, context: Run | Mapping[str, object] | None) -> Iterator[Run | Mapping[str, object] | None]:
-        """The run to use; its executions are told when it is over, however it ends."""
-        if self._observer is None or not isinstance(context, Run | Mapping | None):  # the last the service refuses
-            yield context
-            return
-        run = context if isinstance(context, Run) else Run(user_data=context)
-        before = len(run.tool_executions)
-        try:
-            yield run
-        finally:
-            for execution in run.tool_executions[before:]:
-                self._observer.tool_called(execution)
+    # -- inside ----------------------------------------------------------------------------------
 
-    def _with_system(
-        self, messages: str | ChatMessage | Iterable[ChatMessage]
-    ) -> str | ChatMessage | Iterable[ChatMessage]:
-        if self.system is None:
+    def _asked(
+        self,
+        messages: Messages,
+        memory_id: object,
+        timeout: float | None,
+        context: Run | Mapping[str, object] | None,
+    ) -> tuple[Prompt, Run | None]:
+        prompt = Prompt(self, given=_given(messages), memory=memory_id, seconds=timeout)
+        if context is None or isinstance(context, Run):
+            return prompt, context
+        if not isinstance(context, Mapping):
+            raise RunArgumentError(f"context must be a mapping or a Run, not {type(context).__name__}")
+        return prompt.tool_context(context), None
+
+    def _bound(self, link: Link) -> Link:
+        """A tool advisor without tools of its own calls with the client's; it may stand in other chains as well."""
+        advisor = link.advisor
+        if not isinstance(advisor, ToolCallingAdvisor) or advisor.service is not None:
+            return link
+        return replace(link, advisor=advisor.with_service(self.service))
+
+    def _turn(self, prompt: Prompt) -> Turn:
+        messages: Sequence[ChatMessage] = prompt.given
+        if not messages and prompt.taken_up is not None:
+            messages = prompt.taken_up.messages[: prompt.taken_up.given]
+        return Turn(
+            self.service,
+            self.model,
+            self._with_system(messages, prompt.system_text),
+            ChatRequestParameters.merge(self.parameters, prompt.overrides),
+            self.chain if prompt.links is None else prompt.links,
+            (*self._sources, *prompt.sources),
+            self._observer,
+        )
+
+    def _with_system(self, messages: Sequence[ChatMessage], own: str | None) -> Sequence[ChatMessage]:
+        has_one = any(isinstance(message, SystemMessage) for message in messages)
+        text = self.system if own is None and not has_one else own
+        if text is None or not messages:
             return messages
-        if isinstance(messages, str):
-            return (SystemMessage(self.system), UserMessage(messages))
-        given = (messages,) if isinstance(messages, ChatMessage) else tuple(messages)
-        if any(isinstance(message, SystemMessage) for message in given):
-            return given
-        return (SystemMessage(self.system), *given)
+        others = messages if own is None else (each for each in messages if not isinstance(each, SystemMessage))
+        return (SystemMessage(text), *others)
 
 
-def _observed(stream: RunStream, observer: ChatObserver) -> RunStream:
-    """The same run and events, told to the observer as they pass."""
+class _Innermost(ToolCallingAdvisor):
+    """The tool advisor that is there by itself."""
 
-    async def work(emit: Callable[[Event], Awaitable[None]]) -> ToolChatResult:
-        async with stream as events:
-            async for event in events:
-                if isinstance(event, ToolFinished):
-                    observer.tool_called(event.execution)
-                if not isinstance(event, (RunStarted, RunFinished)):  # the outer stream has its own
-                    await emit(event)
-        return stream.result
-
-    return RunStream(stream.run, work)
+    innermost = True
 
 
-def _watched(events: Iterator[RunEvent], observer: ChatObserver) -> Iterator[RunEvent]:
-    for event in events:
-        if isinstance(event, ToolFinished):
-            observer.tool_called(event.execution)
-        yield event
+def _given(messages: Messages) -> tuple[ChatMessage, ...]:
+    if isinstance(messages, str):
+        return (UserMessage(messages),)
+    if isinstance(messages, ChatMessage | Mapping) or not isinstance(messages, Iterable):
+        return (messages,)  # type: ignore[return-value]
+    return tuple(messages)

@@ -10,7 +10,7 @@ import pytest
 
 from agentforge import Run, ScriptedChatModel, ToolService, tool
 from agentforge.client import ChatClient
-from agentforge.client.observer import ObservedModel
+from agentforge.client.observer import CallObserver, ObservedModel
 from agentforge.errors import ModelError, RunArgumentError, RunStateError, RunTimeoutError, UnknownToolError
 from agentforge.masking import Secrets
 from agentforge.model import AiMessage, ChatMessage, ChatRequest, SystemMessage, ToolChoice, UserMessage
@@ -59,7 +59,7 @@ Ask = Callable[..., ToolChatResult]
 def client_of(*turns: Any, **settings: Any) -> tuple[ChatClient, ScriptedChatModel]:
     """A client with one tool and a scripted model."""
     model = ScriptedChatModel(turns)
-    return ChatClient(ToolService(get_weather), model, owns_service=True, **settings), model
+    return ChatClient(model, tools=[get_weather], **settings), model
 
 
 @WAYS
@@ -162,7 +162,7 @@ def test_closing_closes_only_what_is_its_own(owned: bool) -> None:
     service, model = ToolService(get_weather), ScriptedChatModel(["One."])
     closed: list[str] = []
     service.close = lambda: closed.append("service")  # type: ignore[method-assign]
-    client = ChatClient(service, model, owns_service=owned)
+    client = ChatClient(model, service=service, owns_service=owned)
     client.close()
 
     assert closed == (["service"] if owned else []) and not model.closed
@@ -174,6 +174,14 @@ class _Noting:
 
     def __init__(self) -> None:
         self.told: list[Any] = []
+        self.asked: list[Any] = []
+        self.calling: list[str] = []
+
+    def model_calling(self, model: Any, request: Any) -> None:
+        self.asked.append((type(model).__name__, request, len(self.told)))
+
+    def tool_calling(self, request: Any) -> None:
+        self.calling.append(request.name)
 
     def model_called(self, model: Any, request: Any, response: Any, error: Any, seconds: float) -> None:
         self.told.append((type(model).__name__, response.ai_message.text if response else error, seconds >= 0))
@@ -194,6 +202,28 @@ def test_an_observer_is_told_of_every_call(ask: Ask) -> None:
     told = [item for item in observer.told if item != "get_weather"]
     assert told == [("ScriptedChatModel", None, True), ("ScriptedChatModel", "Done.", True)]
     assert observer.told.count("get_weather") == 1
+    # Before each answer: of the model itself, and of a request that grows.
+    assert [name for name, _, _ in observer.asked] == ["ScriptedChatModel", "ScriptedChatModel"]
+    assert [len(request.messages) for _, request, _ in observer.asked] == [1, 3]
+    assert observer.asked[0][2] == 0
+
+
+@WAYS
+def test_an_interceptor_tells_an_observer_of_a_call_before_it_runs(ask: Ask) -> None:
+    """When the tool's own code starts it has been told; the result is the tool's."""
+    observer, seen = _Noting(), []
+
+    def look() -> str:
+        "Looks what was told."
+        seen.append(list(observer.calling))
+        return "seen"
+
+    service = ToolService(look, interceptors=[CallObserver(observer)])
+    with ChatClient(ScriptedChatModel([call("look"), "Done."]), service=service, owns_service=True) as client:
+        result = ask(client, "?")
+
+    assert seen == [["look"]] == [observer.calling]
+    assert [execution.result_text() for execution in result.tool_executions] == ["seen"]
 
 
 @WAYS
@@ -234,7 +264,7 @@ async def test_an_observer_is_told_of_the_calls_of_a_run_that_is_cancelled() -> 
 
     observer = _Noting()
     with ToolService(look, wait) as service:
-        client = ChatClient(service, ScriptedChatModel([call("look"), call("wait")]), observer=observer)
+        client = ChatClient(ScriptedChatModel([call("look"), call("wait")]), service=service, observer=observer)
         turn = asyncio.create_task(client.chat("?"))
         await began.wait()
         turn.cancel()
@@ -272,7 +302,7 @@ async def test_the_secrets_of_an_observed_model_are_masked_still() -> None:
 
     model = Keyed([call("fail"), "Sorry."])
     with ToolService(fail) as service:
-        result = await ChatClient(service, model, observer=_Noting()).chat("?")
+        result = await ChatClient(model, service=service, observer=_Noting()).chat("?")
 
     assert result.tool_executions[0].result_text() == "the key is ***"
 

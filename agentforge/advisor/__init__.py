@@ -1,0 +1,106 @@
+"""The interceptor chain around a model: advisors in their order, each one method, plain and streamed alike.
+
+`Advisor` is what to write, `Chain` what it gets, `arranged` how a list becomes a chain. The built-in ones are loaded
+on first use, so that a client without them starts as fast as before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentforge.advisor.advisor import Advised, Advisor
+from agentforge.advisor.chain import KEEP, AdvisorObserver, Chain, ChainEnd, Keep, Link
+from agentforge.advisor.faults import AdvisorError, AdvisorOrderError, BudgetExceededError
+from agentforge.advisor.model_call import model_call
+from agentforge.advisor.placement import Placement, arranged, calls_tools, name_of
+from agentforge.advisor.tool_calling import IntermediateText, LoopHistory, ToolCallingAdvisor
+
+if TYPE_CHECKING:
+    from agentforge.advisor.budget import BudgetAdvisor
+    from agentforge.advisor.budget_account import BudgetPeriod, OnLimit
+    from agentforge.advisor.budget_store import BudgetStore, InProcessBudgetStore
+    from agentforge.advisor.logger import LoggerAdvisor
+    from agentforge.advisor.message_memory import MEMORY_TURN, MessageMemoryAdvisor, Transcript
+    from agentforge.advisor.prices import ModelPrice, Prices
+    from agentforge.advisor.reprompt import finished_rounds, reprompted
+    from agentforge.advisor.safeguard import SafeguardAction, SafeguardAdvisor, SafeguardStage
+    from agentforge.advisor.safeguard_checks import SafeguardCheck
+    from agentforge.advisor.system_prompt import SystemPromptAdvisor, SystemPromptMode
+
+_HOME = {
+    "BudgetAdvisor": "budget",
+    "BudgetPeriod": "budget_account",
+    "OnLimit": "budget_account",
+    "BudgetStore": "budget_store",
+    "InProcessBudgetStore": "budget_store",
+    "LoggerAdvisor": "logger",
+    "MEMORY_TURN": "message_memory",
+    "MessageMemoryAdvisor": "message_memory",
+    "Transcript": "message_memory",
+    "ModelPrice": "prices",
+    "Prices": "prices",
+    "finished_rounds": "reprompt",
+    "reprompted": "reprompt",
+    "SafeguardAction": "safeguard",
+    "SafeguardAdvisor": "safeguard",
+    "SafeguardStage": "safeguard",
+    "SafeguardCheck": "safeguard_checks",
+    "SystemPromptAdvisor": "system_prompt",
+    "SystemPromptMode": "system_prompt",
+}
+
+__all__ = (
+    "KEEP",
+    "MEMORY_TURN",
+    "Advised",
+    "Advisor",
+    "AdvisorError",
+    "AdvisorObserver",
+    "AdvisorOrderError",
+    "BudgetAdvisor",
+    "BudgetExceededError",
+    "BudgetPeriod",
+    "BudgetStore",
+    "Chain",
+    "ChainEnd",
+    "InProcessBudgetStore",
+    "IntermediateText",
+    "Keep",
+    "Link",
+    "LoggerAdvisor",
+    "LoopHistory",
+    "MessageMemoryAdvisor",
+    "ModelPrice",
+    "OnLimit",
+    "Placement",
+    "Prices",
+    "SafeguardAction",
+    "SafeguardAdvisor",
+    "SafeguardCheck",
+    "SafeguardStage",
+    "SystemPromptAdvisor",
+    "SystemPromptMode",
+    "ToolCallingAdvisor",
+    "Transcript",
+    "arranged",
+    "calls_tools",
+    "finished_rounds",
+    "model_call",
+    "name_of",
+    "reprompted",
+)
+
+del TYPE_CHECKING  # what is visible here is public
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

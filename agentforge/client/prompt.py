@@ -1,0 +1,131 @@
+"""What a call says beside its client's own settings: built step by step, never changed, free to be shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from agentforge.advisor import Advisor, Link
+from agentforge.errors import RunArgumentError
+from agentforge.model import ChatMessage, ChatRequestParameters, UserMessage
+from agentforge.tool import BoundTool, ToolSource
+from agentforge.tool.execution import Run, RunEvent, RunStream, ToolChatResult, ToolLoopState, ToolService, run_of
+
+if TYPE_CHECKING:
+    from agentforge.client.chat_client import ChatClient
+
+__all__ = ("Prompt",)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One call to be made: ``client.prompt("…").tools(OrderTools()).tool_context(tenant_id="acme").call()``.
+
+    Every step gives a new prompt, so that one can be kept and used by many. What it says is added to the client's
+    defaults (tools, tool context, advisors) or goes over them (system, parameters).
+    """
+
+    client: ChatClient
+    given: tuple[ChatMessage, ...] = ()
+    system_text: str | None = None
+    sources: tuple[ToolSource | tuple[BoundTool, ...], ...] = ()
+    context_values: Mapping[str, object] | None = None
+    overrides: ChatRequestParameters | None = None
+    links: tuple[Link, ...] | None = None
+    added: tuple[Advisor, ...] = ()
+    memory: object = None
+    of_tenant: str | None = None
+    with_roles: tuple[str, ...] = ()
+    seconds: float | None = None
+    taken_up: ToolLoopState | None = None
+
+    # -- what is said ----------------------------------------------------------------------------
+
+    def system(self, text: str) -> Self:
+        """The system message of this call, in the place of the client's and of one in the messages."""
+        return replace(self, system_text=text)
+
+    def messages(self, *messages: str | ChatMessage) -> Self:
+        """Further messages, texts as the user's: a history, and the question at its end."""
+        for message in messages:
+            if not isinstance(message, str | ChatMessage):
+                raise RunArgumentError(
+                    f"{type(message).__name__} is no message", next_step="Give texts and messages, not a list of them."
+                )
+        made = (UserMessage(each) if isinstance(each, str) else each for each in messages)
+        return replace(self, given=(*self.given, *made))
+
+    def tools(self, *items: Any) -> Self:
+        """Tools of this call, beside the client's: whatever `ToolService.tools` takes. Raises as it does."""
+        return replace(self, sources=(*self.sources, *ToolService(*items).sources))
+
+    def tool_context(self, values: Mapping[str, object] | None = None, **more: object) -> Self:
+        """The application's data for tools and advisors, never sent to a model; later values win."""
+        return replace(self, context_values={**(self.context_values or {}), **(values or {}), **more})
+
+    def parameters(self, parameters: ChatRequestParameters | None = None, **values: Any) -> Self:
+        """Parameters of the request, over the client's: as an object, or by name (``temperature=0``)."""
+        made = ChatRequestParameters.merge(parameters, ChatRequestParameters(**values) if values else None)
+        return replace(self, overrides=ChatRequestParameters.merge(self.overrides, made))
+
+    def advisors(self, *advisors: Advisor) -> Self:
+        """Advisors of this call, each in the place that it asks for; see `Placement`. Raises `AdvisorOrderError`."""
+        added = (*self.added, *advisors)
+        return replace(self, added=added, links=self.client.chain_with(added))
+
+    def memory_id(self, memory_id: object) -> Self:
+        """The conversation that this turn belongs to."""
+        return replace(self, memory=memory_id)
+
+    def tenant(self, tenant: str) -> Self:
+        """The tenant for whom it is."""
+        return replace(self, of_tenant=tenant)
+
+    def roles(self, *roles: str) -> Self:
+        """The roles of the user for whom it is."""
+        return replace(self, with_roles=(*self.with_roles, *roles))
+
+    def timeout(self, seconds: float) -> Self:
+        """The most that the turn may take."""
+        return replace(self, seconds=seconds)
+
+    def resume(self, state: ToolLoopState) -> Self:
+        """Go on with a turn that was suspended: give the same messages as then."""
+        return replace(self, taken_up=state)
+
+    # -- and asked -------------------------------------------------------------------------------
+
+    async def call(self, context: Run | None = None) -> ToolChatResult:
+        """Hold the turn. Raises what `ToolService.chat` and the advisors raise; each error carries ``partial``."""
+        return await self.client.hold(self, self.run(context))
+
+    def stream(self, context: Run | None = None) -> RunStream:
+        """`call` as events: ``async with prompt.stream() as events: async for event in events: ...``"""
+        return self.client.streamed(self, self.run(context))
+
+    def call_sync(self, context: Run | None = None) -> ToolChatResult:
+        """`call` for synchronous code; works in a notebook too."""
+        return self.client.service.run_sync(self.client.model, self.call(context))
+
+    def stream_sync(self, context: Run | None = None) -> AbstractContextManager[Iterator[RunEvent]]:
+        """`stream` for synchronous code: ``with prompt.stream_sync() as events: for event in events: ...``"""
+        return self.client.service.events_sync(self.client.model, self.stream(context))
+
+    def run(self, context: Run | None = None) -> Run:
+        """The run that this prompt would be held in: a new one, or the given one with what the prompt says."""
+        run = run_of(context, self.memory, self.seconds)
+        defaults = self.client.tool_context
+        if defaults or self.context_values:
+            run.user_data = {**defaults, **run.user_data, **(self.context_values or {})}
+        if self.of_tenant is not None:
+            run.tenant = self.of_tenant
+        if self.with_roles:
+            run.roles = run.roles | frozenset(self.with_roles)
+        if self.taken_up is not None:
+            run.resume_from(self.taken_up)
+        return run
+
+    def __repr__(self) -> str:
+        return f"Prompt({len(self.given)} messages, {self.client!r})"

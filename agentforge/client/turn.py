@@ -1,0 +1,123 @@
+"""One turn of a client: a run, its request, and the chain of advisors that answers it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agentforge.advisor import AdvisorObserver, Chain, Link, model_call
+from agentforge.client.observer import ChatObserver, ObservedModel
+from agentforge.model import ChatModel, ChatRequest, ChatRequestParameters, Event, History
+from agentforge.tool import BoundTool, ToolSource
+from agentforge.tool.execution import (
+    Emit,
+    Run,
+    RunScope,
+    ToolChatResult,
+    ToolExecution,
+    ToolFinished,
+    ToolGate,
+    ToolService,
+    history_of,
+)
+from agentforge.tool.execution.asked import Messages
+
+__all__ = ("Turn", "hold")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """All that a turn is made of but its run; ``sources`` are the tools beside the service's."""
+
+    service: ToolService
+    model: ChatModel
+    messages: Messages
+    parameters: ChatRequestParameters | None
+    links: tuple[Link, ...]
+    sources: tuple[ToolSource | tuple[BoundTool, ...], ...] = ()
+    observer: ChatObserver | None = None
+
+
+async def hold(turn: Turn, run: Run, emit: Emit | None = None) -> ToolChatResult:
+    """The turn's result; with ``emit`` its events are told on the way. However it ends, ``run.messages`` is a valid
+    history, and errors carry ``partial``."""
+    run.begin()
+    history, notices = history_of(turn.messages)
+    run.messages = history
+    run.sources = (*turn.sources, *run.sources)
+    run.gates = (*_gates_of(turn), *run.gates)
+    observer, model = turn.observer, turn.model
+    if observer is not None:
+        model = ObservedModel(model, observer)
+    with turn.service.runs.holding(run), _told(run, observer) as told:
+        sink = emit if emit is None or observer is None else _telling(emit, observer, told)
+        chain = Chain(turn.links, model_call(model), emit=sink, observer=_of_advisors(observer))
+        async with RunScope(run):
+            # Within the run, as the model may be one that is made for it.
+            run.secrets = turn.service.secrets_with(model, run)
+            for notice in notices:
+                run.notices.append(notice)
+                if sink is not None:
+                    await sink(notice)
+            try:
+                advised = await chain.next(run, ChatRequest(history, turn.parameters))
+            except BaseException as error:
+                if getattr(error, "partial", None) is None:
+                    # Exceptions that take no attributes keep the history all the same: it is in run.messages.
+                    with contextlib.suppress(AttributeError):
+                        error.partial = run.partial()  # type: ignore[attr-defined]
+                raise
+    messages = History.of((*history, *advised.new_messages)) if advised.new_messages else history
+    run.messages = messages
+    return ToolChatResult(
+        response=advised.response,
+        tool_executions=tuple(run.tool_executions),
+        intermediate_responses=tuple(run.intermediate_responses),
+        token_usage=run.token_usage,
+        messages=messages,
+        suspended=advised.suspended,
+        notices=tuple(run.notices),
+        returned_directly=advised.returned_directly,
+        run_id=run.id,
+    )
+
+
+def _gates_of(turn: Turn) -> Iterator[ToolGate]:
+    """What advisors bring to judge calls with, where the service does not ask it already."""
+    for link in turn.links:
+        for gate in getattr(link.advisor, "gates", ()):
+            if gate not in turn.service.settings.gates:
+                yield gate
+
+
+@contextlib.contextmanager
+def _told(run: Run, observer: ChatObserver | None) -> Iterator[set[int]]:
+    """At the end the observer is told of every execution that it was not told of as it happened."""
+    told: set[int] = set()
+    try:
+        yield told
+    finally:
+        if observer is not None:
+            for execution in run.tool_executions:
+                _tell(observer, execution, told)
+
+
+def _telling(emit: Emit, observer: ChatObserver, told: set[int]) -> Emit:
+    async def tell(event: Event) -> None:
+        if isinstance(event, ToolFinished):
+            _tell(observer, event.execution, told)
+        await emit(event)
+
+    return tell
+
+
+def _tell(observer: ChatObserver, execution: ToolExecution, told: set[int]) -> None:
+    if id(execution) not in told:
+        told.add(id(execution))
+        observer.tool_called(execution)
+
+
+def _of_advisors(observer: ChatObserver | None) -> AdvisorObserver | None:
+    """The observer for passes through advisors, where it wants to hear of them."""
+    return observer if isinstance(observer, AdvisorObserver) else None

@@ -1,0 +1,48 @@
+"""Distributions installed for real, into a folder of their own, without a network: metadata as pip writes it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+__all__ = ("install", "program", "python")
+
+_OURS = ("AGENTFORGE_", "PYTHON", "PYTEST")
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+
+
+def install(sources: Iterable[Path], target: Path) -> None:
+    """Install distributions from their folders into ``target``, which goes on the search path by PYTHONPATH."""
+    done = subprocess.run(
+        [*_PIP, "install", "--no-index", "--no-deps", "--no-build-isolation", "--target", target, *sources],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def program(*words: str, cwd: Path, target: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The program with what is installed in ``target``, and with what it wrote."""
+    return python("-m", "agentforge", *words, cwd=cwd, target=target, **environment)
+
+
+def python(*words: str, cwd: Path, target: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """An interpreter with what is installed in ``target``."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("AGENTFORGE_", "PYTHON", "PYTEST"))
+    }
+    path: Mapping[str, str] = {} if target is None else {"PYTHONPATH": str(target)}
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        env={**kept, **path, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=240,
+    )
