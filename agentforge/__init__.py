@@ -1,9 +1,9 @@
 """AgentForge lets a language model act: functions, HTTP APIs and MCP servers become tools, one loop drives them.
 
 The names below are what most programs need. The rest is in the packages `agentforge.model` (how a model speaks),
-`agentforge.tool` (how it acts), `agentforge.tool.execution`, `agentforge.tool.error`, `agentforge.http`,
-`agentforge.client`, `agentforge.plugin` (for plugin authors), `agentforge.container`, `agentforge.errors` and
-`agentforge.testing`.
+`agentforge.tool` (how it acts), `agentforge.tool.execution`, `agentforge.tool.error`, `agentforge.memory`,
+`agentforge.advisor`, `agentforge.client`, `agentforge.http`, `agentforge.plugin` (for plugin authors),
+`agentforge.container`, `agentforge.errors` and `agentforge.testing`.
 """
 
 import typing
@@ -49,16 +49,20 @@ from agentforge.tool.execution import (
 )
 
 if typing.TYPE_CHECKING:
+    from agentforge.advisor import Advised, Advisor, Chain
     from agentforge.client import ChatClient
     from agentforge.container import AgentForge
 
 __version__ = "0.1.0"
 
 __all__ = (
+    "Advised",
+    "Advisor",
     "AgentForge",
     "AgentForgeError",
     "AiMessage",
     "BoundTool",
+    "Chain",
     "ChatClient",
     "ChatMessage",
     "ChatModel",
@@ -104,7 +108,13 @@ __all__ = (
 )
 
 # What stands on the layers above, and is loaded when it is used.
-_LATER = {"AgentForge": "agentforge.container", "ChatClient": "agentforge.client"}
+_LATER = {
+    "Advised": "agentforge.advisor",
+    "Advisor": "agentforge.advisor",
+    "AgentForge": "agentforge.container",
+    "Chain": "agentforge.advisor",
+    "ChatClient": "agentforge.client",
+}
 
 
 def __getattr__(name: str) -> object:

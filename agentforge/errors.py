@@ -4,6 +4,7 @@
 AgentForgeError
 ├── ConfigurationError                     AF100   a setting that cannot be honoured
 │   ├── ConfigurationFaults                AF1xx   a file's faults, all at once, each with its own code
+│   ├── AdvisorOrderError                  AF124   advisors that cannot stand in one chain
 │   ├── PluginError                        AF201   a plugin that cannot be used
 │   ├── BeanTypeError                      AF202   a bean type that is declared wrongly
 │   ├── ComponentError                     AF203   a component that is not there or cannot be made
@@ -34,17 +35,28 @@ AgentForgeError
 │   ├── ToolDeclarationError (TypeError)   AF405   a function that cannot become a tool
 │   ├── ToolTimeoutError (TimeoutError)    AF406   a tool took too long
 │   └── ToolLimitedError                   AF407   a bound kept the call from starting
-└── RunError                               AF500   carries ``partial``, a valid history
-    ├── ToolRoundTripLimitError (RuntimeError)  AF501
-    ├── RunTimeoutError (TimeoutError)     AF502
-    ├── RunCancelledError                  AF503
-    ├── RunStateError (ValueError)         AF504   a saved state that cannot be taken up
-    └── RunArgumentError (TypeError)       AF505   an argument of a run that is not what it must be
+├── RunError                               AF500   carries ``partial``, a valid history
+│   ├── ToolRoundTripLimitError (RuntimeError)  AF501
+│   ├── RunTimeoutError (TimeoutError)     AF502
+│   ├── RunCancelledError                  AF503
+│   ├── RunStateError (ValueError)         AF504   a saved state that cannot be taken up
+│   ├── RunArgumentError (TypeError)       AF505   an argument of a run that is not what it must be
+│   ├── AdvisorError                       AF510   an advisor did what a chain cannot go on with
+│   └── BudgetExceededError                AF511   a limit of a budget is used up
+└── ChatMemoryError                        AF600   the memory of conversations
+    ├── MemoryConflictError                AF601   somebody else stored the conversation meanwhile
+    ├── ConversationSuspendedError         AF602   a new turn while one waits for a decision
+    ├── UnreadableConversationError        AF603   what is stored cannot be read
+    ├── MemoryKeyError (ValueError)        AF604   no memory id, or one that cannot be
+    ├── MemoryLimitError (ValueError)      AF605   a conversation's state map is too large
+    ├── TurnStateError (RuntimeError)      AF606   a turn that has ended, or one inside itself
+    └── MemoryStoreError                   AF607   the store itself cannot be used
 ```
 
 Codes never change their meaning. ``message`` says what was wrong and where; ``next_step`` says what
 to do. Neither ever holds a secret: whoever raises masks first (see `agentforge.masking`). The classes below
-`ConfigurationError` are where they are raised: in `agentforge.config`, `agentforge.plugin` and `agentforge.container`.
+`ConfigurationError` are where they are raised: in `agentforge.config`, `agentforge.plugin`, `agentforge.container` and
+`agentforge.advisor`; those of memory in `agentforge.memory`.
 """
 
 from __future__ import annotations

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from agentforge.advisor import faults as advisor_faults
 from agentforge.cli.error_codes import ErrorCode, error_codes
 from agentforge.cli.main import run
 from agentforge.config import codes as config_codes
 from agentforge.container import codes as container_codes
 from agentforge.container import faults as container_faults
+from agentforge.memory import faults as memory_faults
 from agentforge.plugin import faults as plugin_faults
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
@@ -79,11 +81,11 @@ def test_the_page_is_written_from_the_program() -> None:
 
 
 def test_every_code_is_known() -> None:
-    """Those of errors, of configurations, of plugins and of the container; and no other."""
+    """Those of errors, advisors, memory, configurations, plugins and the container; and no other."""
     from agentforge import errors
     from agentforge.errors import AgentForgeError
 
-    modules = (errors, plugin_faults, container_faults)
+    modules = (errors, advisor_faults, memory_faults, plugin_faults, container_faults)
     classes = {
         found.code: found.__name__
         for module in modules
@@ -134,7 +136,8 @@ def test_every_fault_of_a_file_has_an_example() -> None:
     """But those that no short file can show."""
     of_files = {code for code in CODES if "AF101" <= code < "AF300"}
 
-    assert sorted(of_files - WITH_EXAMPLE.keys()) == ["AF104", "AF122", "AF123", "AF202", "AF205", "AF206", "AF207"]
+    without = ["AF104", "AF122", "AF123", "AF124", "AF202", "AF205", "AF206", "AF207"]
+    assert sorted(of_files - WITH_EXAMPLE.keys()) == without
 
 
 if __name__ == "__main__":

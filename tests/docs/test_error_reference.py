@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from agentforge import errors
+from agentforge.advisor import faults as advisor_faults
 from agentforge.config import codes as config_codes
 from agentforge.container import codes as container_codes
 from agentforge.container import faults as container_faults
 from agentforge.errors import AgentForgeError
+from agentforge.memory import faults as memory_faults
 from agentforge.plugin import faults as plugin_faults
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
@@ -23,7 +25,7 @@ ROW = re.compile(
 )
 CLASSES = {
     name: found
-    for module in (errors, plugin_faults, container_faults)
+    for module in (errors, advisor_faults, memory_faults, plugin_faults, container_faults)
     for name, found in vars(module).items()
     if inspect.isclass(found) and issubclass(found, AgentForgeError) and found.__module__ == module.__name__
 }
