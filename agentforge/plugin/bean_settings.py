@@ -24,15 +24,15 @@ __all__ = (
     "seconds_of",
 )
 
-_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?\s*", re.IGNORECASE)
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*", re.IGNORECASE)
 #: For editors: `_DURATION` in the words of JSON Schema.
 _DURATION_SCHEMA: Mapping[str, Any] = {
     "anyOf": [
         {"type": "number", "exclusiveMinimum": 0},
-        {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([mM]?[sS]|[mM]|[mM][iI][nN]|[hH])?\s*$"},
+        {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([mM]?[sS]|[mM]|[mM][iI][nN]|[hH]|[dD])?\s*$"},
     ]
 }
-_UNITS: Mapping[str, float] = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_UNITS: Mapping[str, float] = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmM])\s*")
@@ -60,8 +60,8 @@ class BeanSettings(BaseModel):
 def seconds_of(value: Any) -> Any:
     """The seconds that a duration says; what is no duration is returned as it is, for the type to refuse.
 
-    >>> [seconds_of(text) for text in ("10s", "500ms", "1.5", "2m", "1h", 3)]
-    [10.0, 0.5, 1.5, 120.0, 3600.0, 3]
+    >>> [seconds_of(text) for text in ("10s", "500ms", "1.5", "2m", "1h", "30d", 3)]
+    [10.0, 0.5, 1.5, 120.0, 3600.0, 2592000.0, 3]
     """
     if not isinstance(value, str):
         return value
@@ -77,7 +77,7 @@ Seconds = Annotated[
     Field(gt=0, allow_inf_nan=False),
     WithJsonSchema(dict(_DURATION_SCHEMA)),
 ]
-"""A duration above 0 as a field's type: seconds as a number, or a text with ``ms``, ``s``, ``m`` or ``h``."""
+"""A duration above 0 as a field's type: seconds as a number, or a text with ``ms``, ``s``, ``m``, ``h`` or ``d``."""
 
 Count = Annotated[int, Field(ge=1)]
 """A whole number from 1 as a field's type."""

@@ -30,11 +30,13 @@ _STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": 
 
 @dataclass(frozen=True, slots=True)
 class EndpointRequest:
-    """A request as the endpoint got it: the parsed ``body``, and ``headers`` with lower-case names."""
+    """A request as the endpoint got it: the parsed ``body``, ``headers`` with lower-case names, and the body's bytes as
+    they came (``content``)."""
 
     path: str
     body: Mapping[str, Any]
     headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(default=b"", repr=False)
 
 
 class ScriptedEndpoint:
@@ -120,7 +122,7 @@ class ScriptedEndpoint:
             body = None
         if not isinstance(body, dict):
             return await _refuse(connection, 400, "the body of the request is not a JSON object")
-        request = EndpointRequest(path, body, call.headers)
+        request = EndpointRequest(path, body, call.headers, call.content)
         self.requests.append(request)
         number = len(self.requests)
         try:

@@ -33,6 +33,8 @@ def _loaded_by(statement: str) -> set[str]:
         "import agentforge.model",
         "import agentforge.tool",
         "import agentforge.http",
+        "import agentforge.memory",
+        "import agentforge.advisor",
         "import agentforge.client",
         "import agentforge.config",
         "import agentforge.plugin; agentforge.plugin.Plugins().states()",

@@ -176,6 +176,7 @@ def test_settings_are_frozen_and_keep_their_secrets() -> None:
         ("2m", 120.0),
         ("2min", 120.0),
         ("1h", 3600.0),
+        ("30d", 2_592_000.0),
         ("1.5", 1.5),
         (" 3 S ", 3.0),
         (7, 7),
@@ -190,7 +191,7 @@ def test_a_duration_is_a_number_or_a_text_with_a_unit(text: object, seconds: flo
 @given(st.text())
 def test_any_other_text_is_no_duration(text: str) -> None:
     """It is either a number with a known unit or refused; nothing is guessed."""
-    if re.fullmatch(r"\s*\d+(\.\d+)?\s*(ms|s|m|min|h)?\s*", text, re.IGNORECASE):
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*(ms|s|m|min|h|d)?\s*", text, re.IGNORECASE):
         assert seconds_of(text) >= 0
     else:
         with pytest.raises(ValueError, match="10s, 500ms, 2m or 1h"):
