@@ -1,5 +1,5 @@
-"""Compare our loop with one written by hand and print the ratios, and what many beans cost; progress goes to standard
-error."""
+"""Compare our loop with one written by hand and print the ratios, and what many beans and advisors cost; progress goes
+to standard error."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from benchmarks import table
+from benchmarks.advisors import hold_many, measure_advisors
 from benchmarks.beans import measure_beans
 from benchmarks.by_hand import ByHand
 from benchmarks.measure import SCENARIOS, Contender, Row, Scenario, compare
@@ -28,12 +29,13 @@ CONTENDERS: Mapping[str, Callable[..., Contender]] = {
 
 START = "start"
 BEANS = "beans"
+ADVISORS = "advisors"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line asks for."""
     options = _parser().parse_args(arguments)
-    chosen = options.only or [*SCENARIOS, START, BEANS]
+    chosen = options.only or [*SCENARIOS, START, BEANS, ADVISORS]
     print(f"Measuring {', '.join(chosen)}: a minute or two for all of it ...", file=sys.stderr)
     with running() as base_url:
         rows = asyncio.run(_measure(base_url, [name for name in chosen if name in SCENARIOS], options))
@@ -45,6 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
     if BEANS in chosen:
         print(table.builds(measure_beans(options.beans, repetitions=options.repetitions)))
+    if ADVISORS in chosen:
+        spend = options.spend
+        rows = asyncio.run(measure_advisors(repetitions=options.repetitions, spend=spend, report=_progress))
+        _progress("")
+        print(table.chains(*rows))
+        print(table.held(asyncio.run(hold_many())))
     return 0
 
 
@@ -78,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repetitions", type=int, default=7, metavar="N", help="paired runs of each scenario (7)")
     parser.add_argument("--spend", type=float, default=0.25, metavar="S", help="CPU seconds of one measurement (0.25)")
     parser.add_argument(
-        "--only", action="append", choices=(*SCENARIOS, START, BEANS), help="one of them; may be repeated"
+        "--only", action="append", choices=(*SCENARIOS, START, BEANS, ADVISORS), help="one of them; may be repeated"
     )
     parser.add_argument("--beans", type=int, default=1000, metavar="N", help="how many beans are built (1,000)")
     return parser

@@ -100,16 +100,19 @@ async def compare(
     *,
     repetitions: int,
     spend: float,
+    scenario: Scenario | None = None,
+    most: int = 400,
     report: Callable[[str], None] = lambda text: None,
 ) -> Row:
-    """Measure one scenario. ``spend`` is the CPU seconds that a single measurement aims at."""
-    scenario = SCENARIOS[name]
+    """Measure one scenario, of this name where none is given. ``spend`` is the CPU seconds that a single measurement
+    aims at, with at most ``most`` conversations (one after the other)."""
+    scenario = SCENARIOS[name] if scenario is None else scenario
     counts: dict[str, int] = {}
     for who, contender in contenders.items():
         await converse(contender, scenario, scenario.at_once)  # connections, caches
         trial = await converse(contender, scenario, scenario.at_once)
         rounds = max(1, round(spend / max(trial, 1e-5) / scenario.at_once))
-        counts[who] = min(rounds, 400) * scenario.at_once
+        counts[who] = min(rounds, most) * scenario.at_once
     samples: dict[str, list[float]] = {who: [] for who in contenders}
     for repetition in range(repetitions):
         report(f"{scenario.title}: {repetition + 1} of {repetitions}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from benchmarks.advisors import Held
 from benchmarks.beans import BUDGET, Build
 from benchmarks.measure import SCENARIOS, Row
 from benchmarks.start import Start
 
-__all__ = ("builds", "conversations", "starts")
+__all__ = ("builds", "chains", "conversations", "held", "starts")
 
 
 def conversations(rows: Sequence[Row]) -> str:
@@ -41,6 +42,26 @@ def builds(build: Build) -> str:
     head = ["beans compiled and built", "compiled (s)", "built (s)", "together (s)", "budget (s)"]
     figures = [f"{figure:.2f}" for figure in (build.compiled, build.built, build.seconds)]
     return _aligned([head, [f"{build.beans:,} beans", *figures, f"{BUDGET * build.beans / 1000:.2f}"]])
+
+
+def chains(plain: Row, streamed: Row) -> str:
+    """What each chain costs: the first in CPU time of a turn, the others as ratios to it, and what they add."""
+    first, *others = plain.seconds
+    lines = [["client CPU of a turn", plain.scenario, "added (µs)", streamed.scenario, "added (ms)"]]
+    lines.append([first, f"{plain.seconds[first] * 1e6:.0f} µs", "", f"{streamed.seconds[first] * 1e3:.1f} ms", ""])
+    for who in others:
+        more, longer = ((row.ratios[who] - 1) * row.seconds[first] for row in (plain, streamed))
+        ratios = f"{plain.ratios[who]:.2f}", f"{streamed.ratios[who]:.2f}"
+        lines.append([who, ratios[0], f"{more * 1e6:.0f}", ratios[1], f"{longer * 1e3:.2f}"])
+    return _aligned(lines)
+
+
+def held(found: Held) -> str:
+    """What is left after each thousand turns at once."""
+    lines = [["1,000 turns at once, repeated", "objects left", "KiB more than at first"]]
+    for number, (objects, size) in enumerate(zip(found.objects, found.kibibytes, strict=True), 1):
+        lines.append([f"after {number},000", f"{objects:,}", str(size - found.kibibytes[0])])
+    return _aligned(lines)
 
 
 def _growth(ten: float, fifty: float) -> str:

@@ -43,7 +43,7 @@ class BudgetAdvisor:
     - ``model_calls``: rounds of the tool loop, further attempts of advisors outside of it included.
     - ``tokens``, ``cost``, ``time`` (seconds): no model call begins once so much is used, so the last one may go over
       it; what has begun is not cut off. Tokens are the run's, those of discarded attempts included, and those of runs
-      that a tool held with the turn's `Run` as their parent, where they pass this same advisor. ``cost`` needs
+      that its tools hold (the turn is their parent), where they pass this same advisor. ``cost`` needs
       ``prices``: by model, per million tokens (see `Prices`); a model without one costs nothing, with a notice.
 
     ``per="conversation"``: by tenant and memory id, over all turns, in ``store``; a turn without memory id is its own.

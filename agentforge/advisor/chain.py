@@ -94,6 +94,11 @@ class Chain:
                 f"the advisor {link.name!r} gave {type(advised).__name__}, not what the chain gave it",
                 next_step="Return what 'await chain.next(run, request)' gives, or an Advised of your own.",
             )
+        if advised.response is None and advised.suspended is None:
+            raise AdvisorError(
+                f"the advisor {link.name!r} gave neither a response nor a suspended turn",
+                next_step="Give it a ChatResponse: Advised(response, new_messages).",
+            )
         return advised
 
     async def again(

@@ -9,7 +9,10 @@ from agentforge.model import ChatModel, ChatRequest, ChatResponse
 from agentforge.tool.execution import Emit, Run
 from agentforge.tool.execution.asking import asking
 
-__all__ = ("model_call",)
+__all__ = ("ASKED", "model_call")
+
+ASKED = "agentforge.asked"
+"""Among a run's attributes: the parameters that the model was asked with last."""
 
 
 def model_call(model: ChatModel) -> ChainEnd:
@@ -20,6 +23,7 @@ def model_call(model: ChatModel) -> ChainEnd:
     """
 
     async def call(run: Run, request: ChatRequest, emit: Emit | None) -> Advised:
+        run.attributes[ASKED] = request.parameters
         response = await (model.chat(request) if emit is None else asking(model, emit)(request))
         if not isinstance(response, ChatResponse):
             raise ModelError(f"the model returned {type(response).__name__}, not a ChatResponse")

@@ -6,6 +6,7 @@ The list in the file is the order, outer first. An advisor that code or a plugin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -208,7 +209,7 @@ def _reason(at: int, names: list[str], places: list[Placement], listed: int) -> 
 
 
 def _is(name: str, wanted: tuple[str, ...]) -> bool:
-    return name in wanted or name.rstrip("0123456789").removesuffix("_") in wanted
+    return name in wanted or re.sub(r"_\d+\Z", "", name) in wanted
 
 
 def _whole(advisor: Advisor, name: str) -> int:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentforge.advisor.advisor import Advised
-from agentforge.model import ChatMessage, ChatRequest, TextContent, ToolExecutionResultMessage, UserMessage
+from agentforge.model import (
+    AiMessage,
+    ChatMessage,
+    ChatRequest,
+    TextContent,
+    ToolExecutionResultMessage,
+    UserMessage,
+)
 
-__all__ = ("finished_rounds", "reprompted")
+__all__ = ("finished_rounds", "reprompted", "without_open_calls")
 
 
 def finished_rounds(advised: Advised) -> tuple[ChatMessage, ...]:
@@ -17,6 +24,15 @@ def finished_rounds(advised: Advised) -> tuple[ChatMessage, ...]:
         if isinstance(messages[at - 1], ToolExecutionResultMessage):
             return messages[:at]
     return ()
+
+
+def without_open_calls(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+    """The messages without a reply at their end whose calls somebody else is to run: it belongs to a history together
+    with its results, and not before."""
+    last = messages[-1] if messages else None
+    if isinstance(last, AiMessage) and last.has_tool_execution_requests:
+        messages = messages[:-1]
+    return tuple(messages)
 
 
 def reprompted(

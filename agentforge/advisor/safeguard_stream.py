@@ -54,7 +54,12 @@ class HeldText:
         done = self._done
         if done is not None:
             response = await self._judge.clean_reply(done.response)
-            if response is done.response:
+            if not any(isinstance(each, TextDelta) for each in self._deltas):
+                # It said nothing, or the loop further in hides the text of rounds that go on.
+                for delta in self._deltas if response is done.response else ():
+                    await self._emit(delta)
+                await self._emit(ResponseDone(response))
+            elif response is done.response:
                 await self._tell(done)
             else:
                 await show(self._emit, response)

@@ -12,12 +12,15 @@ from typing import Literal, Self, TypeAlias
 from agentforge.advisor.advisor import Advised
 from agentforge.advisor.chain import Chain
 from agentforge.advisor.faults import AdvisorError
+from agentforge.advisor.model_call import ASKED
 from agentforge.errors import ConfigurationError
 from agentforge.model import (
     ChatMessage,
     ChatRequest,
+    ChatRequestParameters,
     ChatResponse,
     Event,
+    FinishReason,
     History,
     ResponseDone,
     SystemMessage,
@@ -28,7 +31,8 @@ from agentforge.tool.execution import Answer, AttemptDiscarded, Emit, Run, ToolL
 __all__ = ("IN_LOOP", "IntermediateText", "LoopHistory", "ToolCallingAdvisor")
 
 IN_LOOP = "agentforge.in_tool_loop"
-"""Among a run's attributes: whether what asks now stands inside the loop."""
+"""Among a run's attributes while what asks stands inside the loop: the messages of the turn, but for system messages,
+that came in earlier rounds and are left out of this one's request."""
 LoopHistory: TypeAlias = Literal["full", "last"]
 """What each further round sends on: the whole turn, or only what came since the last round."""
 IntermediateText: TypeAlias = Literal["show", "hide"]
@@ -118,10 +122,14 @@ class ToolCallingAdvisor:
                 service.settings.max_tool_calling_round_trips if limit is None else limit,
                 given=len(request.messages),
             )
-        run.attributes[IN_LOOP] = True
         rounds = _Rounds(self, run, chain)
-        result = await service.drive(rounds, state, run, request.parameters, chain.emit)
+        try:
+            result = await service.drive(rounds, state, run, request.parameters, chain.emit)
+        finally:
+            run.attributes.pop(IN_LOOP, None)  # an advisor outside may ask again
         run.notices.extend(result.notices)
+        if result.suspended is not None:
+            result.suspended.token_usage = run.token_usage  # with what attempts cost that were discarded
         advised = Advised(
             result.response,
             result.messages[state.given :],
@@ -143,6 +151,7 @@ class _Rounds:
         self._chain = chain
         #: Up to where the messages were sent on already.
         self._sent = 0
+        self._runs = True
 
     async def prepare(self, number: int, request: ChatRequest) -> ChatRequest:
         """Ask the advisor what to change."""
@@ -150,43 +159,73 @@ class _Rounds:
 
     async def ask(self, number: int, request: ChatRequest) -> Answer:
         """Pass the rest of the chain once."""
-        advisor, chain = self._advisor, self._chain
+        advisor, chain, noted = self._advisor, self._chain, self._run.attributes
         sent, self._sent = self._sent, len(request.messages)
+        left_out: tuple[ChatMessage, ...] = ()
         if advisor.history == "last" and sent:
+            earlier = request.messages[:sent]
+            left_out = tuple(message for message in earlier if not isinstance(message, SystemMessage))
             request = ChatRequest(_since(request.messages, sent), request.parameters)
-        emit = chain.emit
-        if emit is not None and advisor.intermediate_text == "hide":
-            emit = _Held(emit).put
-        advised = await chain.next(self._run, request, emit=emit)
+        noted[IN_LOOP] = left_out
+        noted.pop(ASKED, None)
+        held = _Held(chain.emit) if chain.emit is not None and advisor.intermediate_text == "hide" else None
+        advised = await chain.next(self._run, request, emit=chain.emit if held is None else held.put)
         if advised.response is None:
             raise AdvisorError(
                 "an advisor inside the tool loop suspended the turn",
                 next_step="Only the tool advisor suspends; put the other one outside of it.",
             )
-        return Answer(await advisor.after_round(self._run, number, advised.response), advised.offered)
+        response = await advisor.after_round(self._run, number, advised.response)
+        self._runs = not response.ai_message.has_tool_execution_requests or advisor.runs(response)
+        if held is not None:
+            await held.end(last=not self._runs or not _goes_on(response))
+        given, asked = request.parameters, noted.get(ASKED)
+        if not isinstance(asked, ChatRequestParameters):
+            return Answer(response, advised.offered, forced=False)  # no model was asked
+        tools = None if asked.tools is given.tools else {tool.name for tool in asked.tools}
+        return Answer(response, advised.offered, tools, forced=asked.tool_choice == given.tool_choice)
 
     def runs(self, response: ChatResponse) -> bool:
-        """Ask the advisor."""
-        return self._advisor.runs(response)
+        """What the advisor said of the reply that was asked for last."""
+        return self._runs
 
 
 class _Held:
-    """A sink that keeps a round's text until the round is known to be the last."""
+    """A sink that keeps a round's text, and its end where the turn may go on, until the round is known to be the
+    last."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._texts: list[Event] = []
+        self._done: ResponseDone | None = None
 
     async def put(self, event: Event) -> None:
         if isinstance(event, TextDelta):
             self._texts.append(event)
-            return
-        if isinstance(event, ResponseDone) and not event.response.ai_message.has_tool_execution_requests:
-            for text in self._texts:
-                await self._emit(text)
-        if isinstance(event, ResponseDone | AttemptDiscarded):
-            self._texts.clear()
-        await self._emit(event)
+        elif isinstance(event, ResponseDone):
+            self._done = event
+            if not _goes_on(event.response):
+                await self.end(last=True)
+        else:
+            if isinstance(event, AttemptDiscarded):
+                self._texts, self._done = [], None
+            await self._emit(event)
+
+    async def end(self, *, last: bool) -> None:
+        """The round is over, and whether it was the last."""
+        texts, done = self._texts, self._done
+        self._texts, self._done = [], None
+        for text in texts if last else ():
+            await self._emit(text)
+        if done is not None:
+            await self._emit(done)
+
+
+def _goes_on(response: ChatResponse) -> bool:
+    """Whether the model is asked again after this reply, if its calls are run."""
+    if not response.ai_message.has_tool_execution_requests:
+        return response.finish_reason is FinishReason.PAUSE
+    return response.finish_reason not in (FinishReason.ERROR, FinishReason.CONTENT_FILTER)
 
 
 def _since(messages: Sequence[ChatMessage], sent: int) -> tuple[ChatMessage, ...]:

@@ -28,7 +28,7 @@ def arguments(parser: Parser) -> None:
         help="the question; - reads standard input; without it a session on a terminal, else standard input",
     )
     parser.add_argument("--bean", metavar="NAME", help="the chat client to ask (default: the only or primary one)")
-    parser.add_argument("--memory-id", metavar="ID", help="the conversation's id, for memory and tools")
+    parser.add_argument("--memory-id", metavar="ID", help="the conversation's id, for memory and tools (default: new)")
     parser.add_argument(
         "--stream",
         action=argparse.BooleanOptionalAction,
@@ -68,7 +68,7 @@ def _question(options: argparse.Namespace, console: Console) -> str | None:
 
 
 async def _chat(options: argparse.Namespace, console: Console, question: str | None) -> int:
-    from agentforge.cli.conversation import Conversation, model_name
+    from agentforge.cli.conversation import Conversation, memory_of, model_name
     from agentforge.client import ChatClient
 
     app = compiled(options, console)
@@ -94,6 +94,8 @@ async def _chat(options: argparse.Namespace, console: Console, question: str | N
             watch=FileWatch(app) if options.watch else None,
         )
         console.say(f"{bean}, model {model_name(client)}", style="bold")
+        if memory_of(client) is not None:
+            console.say(f"memory id {conversation.memory_id}", style="dim")
         return await Session(conversation, console, reloader=reloader).run()
 
 

@@ -47,7 +47,7 @@ COMMANDS = {
         CommandEntry("explain", "[PATH]", "show the beans, who set which value, what a code means", f"{_HERE}.explain"),
         CommandEntry("doctor", "[--online]", "check the installation and the file together", f"{_HERE}.doctor"),
         CommandEntry("schema", "[-o FILE]", "write a JSON Schema of the configuration for editors", f"{_HERE}.schema"),
-        CommandEntry("plugins", "[--load]", "list the installed plugins", f"{_HERE}.plugins"),
+        CommandEntry("plugins", "[--no-load]", "list the installed plugins and what they bring", f"{_HERE}.plugins"),
         CommandEntry("tools list", "", "list the tools that models are offered", f"{_HERE}.tools_list"),
         CommandEntry("tools show", "NAME", "show a tool as a model sees it", f"{_HERE}.tools_show"),
         CommandEntry("tools call", "NAME [JSON]", "call a tool as a model would", f"{_HERE}.tools_call"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self, TextIO
 
 from agentforge.cli.text import is_text, visible
@@ -62,7 +64,8 @@ class Console:
     # -- results ---------------------------------------------------------------------------------
 
     def out(self, text: str, *, end: str = "\n") -> None:
-        """A result. On a terminal nothing in it can steer it. Raises `OutputClosed`."""
+        """A result. On a terminal nothing in it can steer it. Raises `OutputClosed`, and `ConfigurationError` for
+        a full disk."""
         self._write_out((visible(text) if self.on_terminal else text) + end)
 
     def data(self, value: object) -> None:
@@ -72,6 +75,12 @@ class Console:
     def flush(self) -> None:
         """Write all that is held back. Raises `OutputClosed`."""
         self._write_out("")
+
+    @contextlib.contextmanager
+    def for_results(self) -> Iterator[None]:
+        """Keep standard output for results: what users' modules and tools print meanwhile goes to standard error."""
+        with contextlib.redirect_stdout(self.stderr):
+            yield
 
     def abandon(self) -> None:
         """Have nothing complain, at the process's end, that standard output is closed."""
@@ -125,6 +134,7 @@ class Console:
     def _json(self, value: object, stream: TextIO) -> str:
         if self.secrets:
             value = _masked(value, self.secrets)
+        value = _finite(value)
         text = json.dumps(value, ensure_ascii=False, default=str)
         encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
         if encoding in ("utf-8", "utf8") and is_text(text):
@@ -137,6 +147,11 @@ class Console:
             self.stdout.flush()
         except BrokenPipeError:
             raise OutputClosed from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"standard output cannot be written: {error.strerror or error}",
+                next_step="Make room, or send the output elsewhere.",
+            ) from error
 
 
 def not_text(what: str, detail: str = "it holds bytes that are no characters") -> ConfigurationError:
@@ -157,6 +172,17 @@ def _masked(value: object, secrets: Secrets) -> object:
     text = str(value)
     masked = secrets.mask(text)
     return value if masked == text or (isinstance(value, int | float) and masked != MASK) else masked
+
+
+def _finite(value: object) -> object:
+    """The value with infinities and what is no number as texts: JSON has no numbers for them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
 
 
 def _is_terminal(stream: Any) -> bool:

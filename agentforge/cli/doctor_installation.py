@@ -73,7 +73,7 @@ def plugin_findings(plugins: Plugins, used: Collection[str] | None) -> Iterator[
             yield Finding(
                 "fault" if needed else "warning",
                 f"plugin-{state.state}",
-                f"{about} is {state.state}: {state.reason}",
+                f"{about} {state.words}: {state.reason}",
                 next_step=step,
             )
 

@@ -11,6 +11,11 @@ from typing import Any, TypeVar
 
 __all__ = ("ended_in_order", "run_in_order")
 
+
+class _Ended(SystemExit):
+    """The end that a signal asked for; what somebody's code says with `sys.exit` is another matter."""
+
+
 _SIGNALS = ("SIGTERM", "SIGHUP")
 _T = TypeVar("_T")
 
@@ -52,7 +57,7 @@ def run_in_order(work: Coroutine[Any, Any, _T]) -> _T:
 
         def end(number: int, frame: FrameType | None) -> None:
             if ended or asyncio.current_task(loop) is task:  # at a prompt, say: the work itself can raise it
-                raise SystemExit(128 + number)
+                raise _Ended(128 + number)
             ended.append(number)
             loop.call_soon_threadsafe(task.cancel)
 
@@ -74,8 +79,8 @@ def run_in_order(work: Coroutine[Any, Any, _T]) -> _T:
     else:
         if not ended:
             return found
-    raise SystemExit(128 + ended[0])
+    raise _Ended(128 + ended[0])
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+    raise _Ended(128 + number)

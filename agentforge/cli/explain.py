@@ -7,7 +7,7 @@ import argparse
 from agentforge.cli.application import compiled, config_file
 from agentforge.cli.console import Console
 from agentforge.cli.error_codes import is_code
-from agentforge.cli.usage import Parser
+from agentforge.cli.usage import Parser, UsageError
 
 __all__ = ("arguments", "run")
 
@@ -28,6 +28,11 @@ def arguments(parser: Parser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print what is known of a code, of one value, of one bean, or of all. Raises what `AgentForge.check` raises."""
     console.json = console.json or options.format == "json"
+    if options.json and options.format in ("mermaid", "dot"):
+        raise UsageError(
+            f"agentforge explain: --json and --format {options.format} ask for two things",
+            next_step="Give one of them.",
+        )
     if options.path is not None and is_code(options.path):
         from agentforge.cli.explain_code import explain_code
 

@@ -116,7 +116,8 @@ class Explained:
         Raises `ConfigurationError` with the nearest name for a path that leads nowhere.
         """
         keys = tuple(path.split("."))
-        if keys[0] not in self._tree.entries and self._plan.id_of(keys[0]) is not None:
+        named = self._plan.id_of(keys[0]) is not None or _node_at(self._tree, ("beans", keys[0])) is not None
+        if keys[0] not in self._tree.entries and named:
             keys = ("beans", *keys)
         if len(keys) > 1 and keys[0] == "beans":
             keys = ("beans", self._plan.aliases.get(keys[1], keys[1]), *keys[2:])
@@ -141,6 +142,8 @@ class Explained:
         )
         if out is not None and not out.included:
             told["out"] = list(out.reasons)
+        if node is not None and keys[0] == "beans" and len(keys) == 2:  # out, or only there to be extended
+            told["values"] = [self._told((*keys, *path), leaf) for path, leaf in leaves(node)]
         return {**told, **(about or {"default": None, "required": False, "description": None})}
 
     def _one_bean(self, bean: PlannedBean) -> dict[str, Any]:

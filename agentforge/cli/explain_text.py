@@ -40,7 +40,11 @@ def bean_text(data: Mapping[str, Any]) -> str:
 
 
 def value_text(data: Mapping[str, Any]) -> str:
-    """One value."""
+    """One value, or a bean that is not built."""
+    if "values" in data:
+        lines = [f"{data['path']}: not built"]
+        lines += [f"  its bean is out: {reason}" for reason in data.get("out", ())] or ["  it is there to be extended"]
+        return "\n\n".join(("\n".join(lines), _values(data["values"])))
     lines = [f"{data['path']} = {_shown(data['value'])}", f"  set by {_origin(data)}"]
     if data["layer"] != "default":
         default = "none: it must be given" if data["required"] else _shown(data["default"])

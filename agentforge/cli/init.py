@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     else:
         name = _checked(options.plugin)
         folder, texts = _plugin(name, options.folder)
-        steps = ['python -m pip install -e ".[test]"', "python -m pytest", "agentforge plugins --load"]
+        steps = ['python -m pip install -e ".[test]"', "python -m pytest", "agentforge plugins"]
     write_new(folder, texts)
     if folder != Path("."):
         steps.insert(0, f"cd {shlex.quote(str(folder))}")

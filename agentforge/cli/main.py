@@ -15,6 +15,7 @@ from agentforge.cli.faults import report
 from agentforge.cli.logs import logs_on
 from agentforge.cli.overview import installed_plugins, overview
 from agentforge.cli.usage import HelpWanted, Parser, UsageError, add_common_options, near_miss, split
+from agentforge.errors import ConfigurationError
 
 __all__ = ("run",)
 
@@ -120,7 +121,10 @@ def _run_command(entry: CommandEntry, words: list[str], options: argparse.Namesp
     add_common_options(parser)
     options = parser.parse_args(words, options)
     console.json, console.debug = options.json, options.debug
-    return entry.run(options, console)
+    if entry.name == "chat" and not console.json:  # what is said in a conversation is for people
+        return entry.run(options, console)
+    with console.for_results():
+        return entry.run(options, console)
 
 
 def _show(text: str, console: Console) -> int:
@@ -128,7 +132,7 @@ def _show(text: str, console: Console) -> int:
         console.out(text.rstrip())
     except OutputClosed:
         console.abandon()
-    except OSError as error:
+    except ConfigurationError as error:
         report(error, console)
         return _FAILED
     return _DONE

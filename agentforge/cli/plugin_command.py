@@ -23,12 +23,13 @@ def run_plugin_command(plugin: str, before: Sequence[str], words: Sequence[str],
     from agentforge.plugin import PluginError
 
     plugins = plugins_of(console.environment)
-    plugins.load(plugin)
+    with console.for_results():
+        plugins.load(plugin)
     state = plugins.state(plugin)
     if state is None or state.state != "active":
         raise PluginError(
             str(state),
-            next_step=f"See agentforge plugins --load; repair or reinstall {getattr(state, 'distribution', plugin)}.",
+            next_step=f"See agentforge plugins; repair or reinstall {getattr(state, 'distribution', plugin)}.",
         ) from (state.cause if state is not None else None)
     commands = {command.name: command for command in plugins.commands_of(plugin)}
     between, name, rest = split(words)

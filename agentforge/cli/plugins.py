@@ -1,11 +1,12 @@
-"""``agentforge plugins``: what is installed, from metadata alone; with ``--load`` what each one brings."""
+"""``agentforge plugins``: what is installed and what each one brings; with ``--no-load`` from metadata alone."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentforge.cli.application import load, plugins_of
+from agentforge.cli.application import config_file, load, plugins_of
 from agentforge.cli.console import Console
 from agentforge.cli.text import table
 from agentforge.cli.usage import Parser
@@ -20,16 +21,20 @@ _UNUSABLE = ("failed", "incompatible", "duplicate")
 
 
 def arguments(parser: Parser) -> None:
-    """``--load``."""
+    """``--load`` and ``--no-load``."""
     parser.add_argument(
-        "--load", action="store_true", help="import every plugin and show its types, hooks, time and troubles"
+        "--load",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="import every plugin and show its types, hooks, time and troubles (default: yes)",
     )
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """List the plugins; 1 when they were to be loaded and one cannot be used. With ``--load`` and ``--config`` what the
-    file says of plugins holds as well; else the environment alone switches them."""
-    plugins = _under_file(options, console) if options.load and options.config else plugins_of(console.environment)
+    """List the plugins; 1 when they were loaded and one cannot be used. Where there is a configuration, what it says of
+    plugins holds as well; without loading them the environment alone switches them."""
+    given = options.config or Path(config_file(options, console.environment)).is_file()
+    plugins = _under_file(options, console) if options.load and given else plugins_of(console.environment)
     if options.load:
         plugins.load_all()
     states = plugins.states()
@@ -82,4 +87,4 @@ def _print(states: tuple[PluginState, ...], console: Console, *, loaded: bool) -
         if loaded and state.hooks:
             console.out(f"{state.name} implements {', '.join(state.hooks)}")
         if state.reason:
-            console.out(f"{state.name} is {state.state}: {state.reason}")
+            console.out(f"{state.name} {state.words}: {state.reason}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentforge.cli.application import one_bean
 from agentforge.cli.console import Console
@@ -69,15 +69,23 @@ class Reloader:
 
         app, console = self._app, self._console
         found: list[str] = []
+        clients: list[ChatClient] = []
+
+        async def ready(resolve: Callable[[str], Awaitable[Any]]) -> None:
+            clients.append(await resolve(found[0]))
+
         try:
             await app.reload(
-                accept=lambda plan: found.append(one_bean(_Planned(plan), self._wanted, "chat client", ChatClient))
+                accept=lambda plan: found.append(one_bean(_Planned(plan), self._wanted, "chat client", ChatClient)),
+                ready=ready,
             )
-            client = await app.resolve(found[0])
         except Exception as error:
+            if self._watch is not None:
+                self._watch.widen()
             report(error, console)
             console.say("not reloaded; the conversation goes on with the beans of before", style="yellow")
             return
+        client = clients[0]
         if self._watch is not None:
             self._watch.renew()
         console.secrets |= app.plan.secrets

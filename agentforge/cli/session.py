@@ -83,6 +83,7 @@ class Session:
                 self._reading = True
                 line = self._line()
             except KeyboardInterrupt:
+                self._reading = False  # a second one must not end the session here
                 self._console.say("")
                 continue
             except UnicodeDecodeError:

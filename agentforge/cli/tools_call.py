@@ -43,9 +43,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 def _show(execution: ToolExecution, console: Console) -> None:
     if console.json:
-        from agentforge.cli.as_data import execution_data
+        from agentforge.tool.execution import execution_to_json
 
-        data = execution_data(execution)
+        data = execution_to_json(execution)
         del data["id"]  # made up here
         console.data(data)
         return

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from agentforge.cli.as_data import event_data, result_data, rounds_of
 from agentforge.cli.console import Console
 from agentforge.cli.text import count, indented, shorten
 from agentforge.model import Event, FinishReason, Notice, TextDelta, ThinkingDelta, TokenUsage, ToolExecutionRequest
@@ -18,6 +17,9 @@ from agentforge.tool.execution import (
     ToolExecution,
     ToolFinished,
     ToolStarted,
+    event_to_json,
+    result_to_json,
+    rounds_of,
 )
 
 __all__ = ("JsonView", "TextView", "TurnView")
@@ -64,12 +66,12 @@ class JsonView:
     def event(self, event: Event) -> None:
         """Write it as a line, at once."""
         if self._streamed:
-            self._console.data(event_data(event, model=self._model, seconds=self._clock() - self._begun))
+            self._console.data(event_to_json(event, model=self._model, seconds=self._clock() - self._begun))
 
     def finish(self, result: ToolChatResult) -> None:
         """Write the result; of a streamed turn it was in the last event."""
         if not self._streamed:
-            self._console.data(result_data(result, model=self._model, seconds=self._clock() - self._begun))
+            self._console.data(result_to_json(result, model=self._model, seconds=self._clock() - self._begun))
 
     def abort(self) -> None:
         """Nothing: the error says it."""
@@ -138,8 +140,13 @@ class TextView:
             self._console.out(text)
         else:
             self._break_line()
-            if not text and result.suspended is None:
-                self._note("! the model gave no text", "yellow")
+        handed_back = result.handed_back
+        for request in handed_back:
+            self._call(request)
+        if handed_back:
+            self._note("! handed back: this client does not run the model's calls", "yellow")
+        elif not text and result.suspended is None:
+            self._note("! the model gave no text", "yellow")
         self._shown = ""
         self._note(self._summary(result), "dim")
 

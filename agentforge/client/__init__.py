@@ -3,5 +3,6 @@
 from agentforge.client.chat_client import ChatClient
 from agentforge.client.observer import CallObserver, ChatObserver
 from agentforge.client.prompt import Prompt
+from agentforge.tool.execution.json_form import event_to_json, result_to_json
 
-__all__ = ("CallObserver", "ChatClient", "ChatObserver", "Prompt")
+__all__ = ("CallObserver", "ChatClient", "ChatObserver", "Prompt", "event_to_json", "result_to_json")

@@ -91,7 +91,7 @@ class ChatClient:
 
     def prompt(self, *messages: str | ChatMessage) -> Prompt:
         """A call to be made: a question, or a history with one at its end; see `Prompt` for what else it may say."""
-        return Prompt(self).messages(*messages)
+        return Prompt.of(self, messages)
 
     async def chat(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -41,6 +41,11 @@ class Prompt:
     seconds: float | None = None
     taken_up: ToolLoopState | None = None
 
+    @classmethod
+    def of(cls, client: ChatClient, messages: Iterable[str | ChatMessage]) -> Self:
+        """A prompt of these messages, texts as the user's."""
+        return cls(client, tuple(map(_message, messages)))
+
     # -- what is said ----------------------------------------------------------------------------
 
     def system(self, text: str) -> Self:
@@ -49,13 +54,7 @@ class Prompt:
 
     def messages(self, *messages: str | ChatMessage) -> Self:
         """Further messages, texts as the user's: a history, and the question at its end."""
-        for message in messages:
-            if not isinstance(message, str | ChatMessage):
-                raise RunArgumentError(
-                    f"{type(message).__name__} is no message", next_step="Give texts and messages, not a list of them."
-                )
-        made = (UserMessage(each) if isinstance(each, str) else each for each in messages)
-        return replace(self, given=(*self.given, *made))
+        return replace(self, given=(*self.given, *map(_message, messages)))
 
     def tools(self, *items: Any) -> Self:
         """Tools of this call, beside the client's: whatever `ToolService.tools` takes. Raises as it does."""
@@ -129,3 +128,13 @@ class Prompt:
 
     def __repr__(self) -> str:
         return f"Prompt({len(self.given)} messages, {self.client!r})"
+
+
+def _message(given: str | ChatMessage) -> ChatMessage:
+    if isinstance(given, str):
+        return UserMessage(given)
+    if not isinstance(given, ChatMessage):
+        raise RunArgumentError(
+            f"{type(given).__name__} is no message", next_step="Give texts and messages, not a list of them."
+        )
+    return given

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agentforge.advisor import AdvisorObserver, Chain, Link, model_call
+from agentforge.advisor import AdvisorObserver, Chain, Link, calls_tools, model_call
+from agentforge.advisor.reprompt import without_open_calls
 from agentforge.client.observer import ChatObserver, ObservedModel
 from agentforge.model import ChatModel, ChatRequest, ChatRequestParameters, Event, History
 from agentforge.tool import BoundTool, ToolSource
@@ -25,6 +26,9 @@ from agentforge.tool.execution.asked import Messages
 
 __all__ = ("Turn", "hold")
 
+#: In the place of `_told` where nobody observes.
+_NOBODY = contextlib.nullcontext[set[int]](set())
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -42,34 +46,35 @@ class Turn:
 async def hold(turn: Turn, run: Run, emit: Emit | None = None) -> ToolChatResult:
     """The turn's result; with ``emit`` its events are told on the way. However it ends, ``run.messages`` is a valid
     history, and errors carry ``partial``."""
-    run.begin()
     history, notices = history_of(turn.messages)
+    run.begin()
     run.messages = history
     run.sources = (*turn.sources, *run.sources)
     run.gates = (*_gates_of(turn), *run.gates)
     observer, model = turn.observer, turn.model
     if observer is not None:
         model = ObservedModel(model, observer)
-    with turn.service.runs.holding(run), _told(run, observer) as told:
+    with turn.service.runs.holding(run), _told(run, observer) if observer is not None else _NOBODY as told:
         sink = emit if emit is None or observer is None else _telling(emit, observer, told)
         chain = Chain(turn.links, model_call(model), emit=sink, observer=_of_advisors(observer))
-        async with RunScope(run):
-            # Within the run, as the model may be one that is made for it.
-            run.secrets = turn.service.secrets_with(model, run)
-            for notice in notices:
-                run.notices.append(notice)
-                if sink is not None:
-                    await sink(notice)
-            try:
+        try:
+            async with RunScope(run):
+                # Within the run, as the model may be one that is made for it.
+                run.secrets = turn.service.secrets_with(model, run)
+                for notice in notices:
+                    run.notices.append(notice)
+                    if sink is not None:
+                        await sink(notice)
                 advised = await chain.next(run, ChatRequest(history, turn.parameters))
-            except BaseException as error:
-                if getattr(error, "partial", None) is None:
-                    # Exceptions that take no attributes keep the history all the same: it is in run.messages.
-                    with contextlib.suppress(AttributeError):
-                        error.partial = run.partial()  # type: ignore[attr-defined]
-                raise
-    messages = History.of((*history, *advised.new_messages)) if advised.new_messages else history
-    run.messages = messages
+                # Before the run's end, at which a memory inside the loop stores the turn.
+                added = without_open_calls(advised.new_messages)
+                run.messages = messages = History.of((*history, *added)) if added else history
+        except BaseException as error:
+            if getattr(error, "partial", None) is None:
+                # Exceptions that take no attributes keep the history all the same: it is in run.messages.
+                with contextlib.suppress(AttributeError):
+                    error.partial = run.partial()  # type: ignore[attr-defined]
+            raise
     return ToolChatResult(
         response=advised.response,
         tool_executions=tuple(run.tool_executions),
@@ -84,23 +89,24 @@ async def hold(turn: Turn, run: Run, emit: Emit | None = None) -> ToolChatResult
 
 
 def _gates_of(turn: Turn) -> Iterator[ToolGate]:
-    """What advisors bring to judge calls with, where the service does not ask it already."""
+    """What advisors bring to judge calls with, where the service that runs them does not ask it already."""
+    services = (getattr(link.advisor, "service", None) for link in turn.links if calls_tools(link.advisor))
+    running = next((each for each in services if isinstance(each, ToolService)), turn.service)
     for link in turn.links:
         for gate in getattr(link.advisor, "gates", ()):
-            if gate not in turn.service.settings.gates:
+            if gate not in running.settings.gates:
                 yield gate
 
 
 @contextlib.contextmanager
-def _told(run: Run, observer: ChatObserver | None) -> Iterator[set[int]]:
+def _told(run: Run, observer: ChatObserver) -> Iterator[set[int]]:
     """At the end the observer is told of every execution that it was not told of as it happened."""
     told: set[int] = set()
     try:
         yield told
     finally:
-        if observer is not None:
-            for execution in run.tool_executions:
-                _tell(observer, execution, told)
+        for execution in run.tool_executions:
+            _tell(observer, execution, told)
 
 
 def _telling(emit: Emit, observer: ChatObserver, told: set[int]) -> Emit:
@@ -120,4 +126,6 @@ def _tell(observer: ChatObserver, execution: ToolExecution, told: set[int]) -> N
 
 def _of_advisors(observer: ChatObserver | None) -> AdvisorObserver | None:
     """The observer for passes through advisors, where it wants to hear of them."""
+    if observer is None:  # a protocol takes its time to say no
+        return None
     return observer if isinstance(observer, AdvisorObserver) else None

@@ -8,7 +8,7 @@ type. `AgentForgeSettings` is in
 
 from agentforge.config.bean_options import BeanOptions, Condition
 from agentforge.config.definition import BeanDefinition, RootDefinition, read_bean, read_root
-from agentforge.config.diagnostic import Diagnostic, did_you_mean, nearest, render
+from agentforge.config.diagnostic import Diagnostic, did_you_mean, listed, nearest, render, with_article
 from agentforge.config.faults import ConfigurationFaults, Reporter
 from agentforge.config.fitting import hide_secrets, mark_of, report_validation, value_for
 from agentforge.config.inheritance import inherit
@@ -58,6 +58,7 @@ __all__ = (
     "hide_secrets",
     "inherit",
     "interpolate",
+    "listed",
     "load_layers",
     "load_mapping",
     "mark_of",
@@ -70,4 +71,5 @@ __all__ = (
     "report_validation",
     "to_value",
     "value_for",
+    "with_article",
 )

@@ -33,7 +33,7 @@ FILE_NOT_READ = "AF101"
 BAD_ENCODING = "AF102"
 #: The text is not YAML.
 BAD_SYNTAX = "AF103"
-#: The text is too long, too deep, or grows too much by its aliases.
+#: The text is too long, too deep, or grows too much by its aliases, includes, bases or placeholders.
 TOO_LARGE = "AF104"
 #: A key stands twice in one mapping.
 DUPLICATE_KEY = "AF105"
@@ -67,7 +67,7 @@ INCLUDE_CYCLE = "AF119"
 UNKNOWN_BASE = "AF120"
 #: Beans that extend one another.
 EXTENDS_CYCLE = "AF121"
-#: A plugin that was asked for a secret failed.
+#: A plugin that was asked for a secret failed, or the secret's file cannot be read.
 SECRET_SOURCE_FAILED = "AF122"
 #: Something that only a trusted configuration may do: choose code, or leave its folder.
 NOT_TRUSTED = "AF123"

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agentforge.config.nodes import LINE_BREAK, Mark
 from agentforge.masking import MASK
 
-__all__ = ("Diagnostic", "did_you_mean", "nearest", "render")
+__all__ = ("Diagnostic", "did_you_mean", "listed", "nearest", "render", "with_article")
 
 _WIDEST = 120
+# Names beyond these are no names of people, and the closest of very many is looked for by one letter alone.
+_LONGEST_NAME = 100
+_MANY_NAMES = 300
+#: How many names a sentence lists; nobody reads more.
+_LISTED = 20
 # A longer line is no text for people, and shows nothing.
 _LONGEST_LINE = 2_000
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 # A literal secret in a file must not be repeated by the excerpt of a fault beside it.
 _USERINFO = re.compile(r"(://[^/\s:@]*:)[^@/\s]+(?=@)")
+# A name is looked at from its first letter and once: tried from every letter, a long one would take minutes.
 _SECRET_VALUE = re.compile(
-    r"""(?ix) ((?<!\$\{)(?:[\w.-]*(?:key|token|secret|passw|pwd|credential|authorization|bearer))[\w.-]*["']?\s*[:=]\s*)
+    r"""(?ix) ((?<![\w.-])(?!(?<=\$\{)secret:)
+    (?=[\w.-]*?(?:key|token|secret|passw|pwd|credential|authorization|bearer)) [\w.-]++["']?\s*+[:=]\s*+)
     (?!\s*["']?\$\{ [^}]* \}["']?\s*(?:[,}\]\#]|$))   # a placeholder alone shows nothing
     ( "(?:[^"\\]|\\.)*"? | '[^']*'? | (?=[^\s,}\]\[{]) (?: \$\{[^}]*\} | [^,}\]] )* )"""
 )
@@ -102,9 +109,45 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """
     from difflib import get_close_matches
 
-    by_folded = {candidate.casefold(): candidate for candidate in known}
-    found = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    if len(name) > _LONGEST_NAME:
+        return None
+    folded = name.casefold()
+    by_folded = {candidate.casefold(): candidate for candidate in known if len(candidate) <= _LONGEST_NAME}
+    if len(by_folded) > _MANY_NAMES:
+        return next((by_folded[each] for each in _one_letter_away(folded) if each in by_folded), None)
+    found = get_close_matches(folded, by_folded, n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None
+
+
+def _one_letter_away(name: str) -> Iterator[str]:
+    """The name itself, and what it becomes with two letters swapped, one left out, another or one more."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
+    parts = [(name[:cut], name[cut:]) for cut in range(len(name) + 1)]
+    yield name
+    yield from (f"{head}{tail[1]}{tail[0]}{tail[2:]}" for head, tail in parts if len(tail) > 1)
+    yield from (f"{head}{tail[1:]}" for head, tail in parts if tail)
+    yield from (f"{head}{letter}{tail[1:]}" for head, tail in parts if tail for letter in letters)
+    yield from (f"{head}{letter}{tail}" for head, tail in parts for letter in letters)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence; of very many the first ones and how many more there are.
+
+    >>> listed(["model", "tools"])
+    'model, tools'
+    """
+    found = list(names)
+    more = len(found) - _LISTED
+    return ", ".join(found) if more <= 1 else f"{', '.join(found[:_LISTED])} and {more:,} more"
+
+
+def with_article(noun: str) -> str:
+    """A word with its article, by its first letter.
+
+    >>> with_article("Advisor"), with_article("ChatModel")
+    ('an Advisor', 'a ChatModel')
+    """
+    return f"{'an' if noun[:1].upper() in tuple('AEIO') else 'a'} {noun}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -117,4 +160,4 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = nearest(name, names)
     if near is not None:
         return f"Did you mean '{near}'?"
-    return f"Known here: {', '.join(names)}." if names else "Nothing is known here."
+    return f"Known here: {listed(names)}." if names else "Nothing is known here."

@@ -12,7 +12,7 @@ from agentforge.config.faults import Reporter
 from agentforge.config.nodes import Node, ScalarNode, SecretNode
 from agentforge.config.text_file import TextFileError, read_text_file
 from agentforge.config.trust import is_inside
-from agentforge.config.variables import Variables
+from agentforge.config.variables import MAX_FILLED, Variables
 from agentforge.errors import AgentForgeError
 
 __all__ = ("Expansion",)
@@ -74,7 +74,7 @@ class Expansion:
             token = _TOKEN.search(self._text, start)
             if token is None:
                 if depth:
-                    self._fail(codes.BAD_PLACEHOLDER, "a placeholder is not closed", "Close it with '}'.")
+                    self._not_closed()
                 return "".join([*parts, self._text[start:]]), len(self._text)
             parts.append(self._text[start : token.start()])
             start = token.end()
@@ -82,10 +82,12 @@ class Expansion:
                 case "$${":
                     parts.append("${")
                     # Its closing brace belongs to the text, inside a default as well.
-                    closing = self._text.find("}", start) if depth else -1
-                    if closing >= 0:
-                        parts.append(self._text[start : closing + 1])
-                        start = closing + 1
+                    if depth:
+                        closing = self._text.find("}", start) + 1
+                        if not closing:
+                            self._not_closed()
+                        parts.append(self._text[start:closing])
+                        start = closing
                 case "${":
                     value, start = self._placeholder(start, depth=depth + 1, used=used)
                     parts.append(value)
@@ -100,12 +102,12 @@ class Expansion:
             self._fail(codes.BAD_PLACEHOLDER, "placeholders are nested too deep", step)
         head = _HEAD.match(self._text, start)
         if head is None and "}" not in self._text[start:]:
-            self._fail(codes.BAD_PLACEHOLDER, "a placeholder is not closed", "Close it with '}'.")
+            self._not_closed()
         if head is None:
             step = f"Write {_FORMS}; for the characters themselves write $${{."
             self._fail(codes.BAD_PLACEHOLDER, "a placeholder cannot be read", step)
         if head["file"] is not None:
-            return (self._text_of(head["file"].strip()) if used else ""), head.end()
+            return (self._counted(self._text_of(head["file"].strip())) if used else ""), head.end()
         value = self._value(head) if used else None
         default: str | None = None
         message, end = "", head.end()
@@ -117,13 +119,24 @@ class Expansion:
             return "", end
         if value is None and default is None:
             self._unset(head, message)
-        return (value if value is not None else default or ""), end
+        return (self._counted(value) if value is not None else default or ""), end
+
+    def _counted(self, text: str) -> str:
+        """A text that comes from outside the file, as long as all of them together stay within bounds."""
+        spent = not self._variables.fill("")
+        if spent:  # which is reported where it came to be
+            self._reporter.settle(self._node.mark)
+            raise _FaultError
+        if not self._variables.fill(text):
+            message = f"placeholders bring in more than {MAX_FILLED:,} characters"
+            self._fail(codes.TOO_LARGE, message, "Take long texts in fewer times.")
+        return text
 
     def _message(self, start: int) -> tuple[str, int]:
         """The text between ``?`` and the closing brace, which holds no placeholder."""
         closing = self._text.find("}", start)
         if closing < 0:
-            self._fail(codes.BAD_PLACEHOLDER, "a placeholder is not closed", "Close it with '}'.")
+            self._not_closed()
         message = self._text[start:closing]
         if "${" in message:
             self._fail(codes.BAD_PLACEHOLDER, "a message holds a placeholder", "Write the message as plain text.")
@@ -181,6 +194,9 @@ class Expansion:
             self._fail(codes.UNSET_VARIABLE, f"the variable {name} is not set{why}", f"{hint} {name} {_PLACE}.")
         step = f"{hint} {name} {_PLACE}, or give a default: ${{{name}:value}}."
         self._fail(codes.UNSET_VARIABLE, f"the variable {name} is not set and has no default", step)
+
+    def _not_closed(self) -> NoReturn:
+        self._fail(codes.BAD_PLACEHOLDER, "a placeholder is not closed", "Close it with '}'.")
 
     def _fail(self, code: str, message: str, next_step: str) -> NoReturn:
         self._reporter.report(code, message, self._node.mark, next_step=next_step, path=self._path, settles=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from agentforge.config.diagnostic import Diagnostic, render
@@ -13,6 +14,12 @@ __all__ = ("ConfigurationFaults", "Reporter")
 
 #: How many faults the text of an error shows; nobody reads more, and all are in `diagnostics`.
 _SHOWN = 100
+#: After so many faults nobody looks for near misses any more, which costs more than all else.
+_ENOUGH = 2 * _SHOWN
+#: A name or a text in a fault is shown up to these lengths.
+_LONGEST_WORD = 200
+_LONGEST_TEXT = 2_000
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 
 
 class ConfigurationFaults(ConfigurationError):  # noqa: N818 - it is many faults
@@ -58,6 +65,14 @@ def _starred(text: str, hidden: Iterable[str]) -> str:
     return text
 
 
+def _shortened(text: str) -> str:
+    """The text with what is too long for anybody to read cut short: a name of many thousand letters, say."""
+    if len(text) <= _LONGEST_WORD:
+        return text
+    text = _LONG_WORD.sub(lambda word: f"{word[0][: _LONGEST_WORD // 2]}…{word[0][-20:]}", text)
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+
+
 class Reporter:
     """Collects faults, so that one run shows them all; ``sources`` are the texts that were read so far.
 
@@ -85,6 +100,11 @@ class Reporter:
         """What was reported so far, in the order of the reports."""
         return tuple(self._found)
 
+    @property
+    def has_enough(self) -> bool:
+        """Whether there are more faults than anybody reads, so that near misses are not worth their price."""
+        return len(self._found) >= _ENOUGH
+
     def report(
         self,
         code: str,
@@ -102,7 +122,16 @@ class Reporter:
             return
         if settles:
             self._settled.add(mark)
-        self._found.append(Diagnostic(code, message, mark, next_step, path, private))
+        step = None if next_step is None else _shortened(next_step)
+        self._found.append(Diagnostic(code, _shortened(message), mark, step, path, private))
+
+    def settle(self, mark: Mark) -> None:
+        """Note nothing more that is found at this mark: it follows from what was reported elsewhere."""
+        self._settled.add(mark)
+
+    def is_settled(self, mark: Mark) -> bool:
+        """Whether what is wrong at this mark was reported, so that what follows from it is no news."""
+        return mark in self._settled
 
     def take(self, faults: ConfigurationFaults) -> None:
         """Add the faults and texts of an error that was caught."""

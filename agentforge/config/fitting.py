@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -125,6 +125,18 @@ def mark_of(node: Node, location: Sequence[str | int]) -> Mark:
     return _walk(node, location)[1]
 
 
+def _marks_in(node: Node) -> Iterator[Mark]:
+    """The places of all single values below a node."""
+    if isinstance(node, MappingNode):
+        for entry in node.entries.values():
+            yield from _marks_in(entry.node)
+    elif isinstance(node, SequenceNode):
+        for item in node.items:
+            yield from _marks_in(item)
+    else:
+        yield node.mark
+
+
 def _walk(node: Node, location: Sequence[str | int]) -> tuple[Node, Mark, Mark]:
     """The deepest node on the way, its mark, and the mark of its key."""
     key_mark = node.mark
@@ -176,6 +188,8 @@ def report_validation(
             known = [key for choice in _types_at(model, location[:-1]) for key in _fields(choice)]
             step = did_you_mean(name, known)
             reporter.report(codes.UNKNOWN_KEY, f"unknown setting '{name}'", key_mark, next_step=step, path=where)
+        elif any(map(reporter.is_settled, _marks_in(target))):
+            continue  # it follows from a value inside, or from this one, of which more was said
         else:
             private = isinstance(target, SecretNode) or any(
                 getattr(choice, "__name__", "") in _TEXT_NAMES for choice in _types_at(model, location)

@@ -7,10 +7,13 @@ from agentforge.config.bean_options import INHERITED
 from agentforge.config.diagnostic import did_you_mean
 from agentforge.config.faults import Reporter
 from agentforge.config.merge import lay_over
-from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, node_at
+from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, SequenceNode, node_at
 from agentforge.config.shapes import is_nothing
 
-__all__ = ("inherit",)
+__all__ = ("MAX_INHERITED", "inherit")
+
+#: How many values all beans together may take over from those that they extend: a short line can take a long list.
+MAX_INHERITED = 200_000
 
 
 def inherit(root: MappingNode, reporter: Reporter) -> MappingNode:
@@ -35,6 +38,9 @@ def inherit(root: MappingNode, reporter: Reporter) -> MappingNode:
     return MappingNode({**root.entries, "beans": beans_entry}, root.mark, root.layer)
 
 
+_CORRECT = "Correct the name."
+
+
 class _Heirs:
     """The beans of a tree, each made whole once."""
 
@@ -42,6 +48,8 @@ class _Heirs:
         self._beans = beans
         self._reporter = reporter
         self._whole: dict[str, Node] = {}
+        self._sizes: dict[str, int] = {}
+        self._taken = 0
 
     def whole(self, bean_id: str) -> Node:
         """The bean over its bases; a chain of any length costs no recursion."""
@@ -50,25 +58,49 @@ class _Heirs:
         while current not in self._whole:
             chain.append(current)
             base = _base_of(self._beans.entries[current].node)
-            if base is None or not self._is_fit(current, *base, chain):
+            if base is None or self._is_spent or not self._is_fit(current, *base, chain):
                 self._whole[current] = self._beans.entries[current].node
                 break
             current = base[0]
         for heir in reversed(chain):
             base = _base_of(self._beans.entries[heir].node)
             if heir not in self._whole and base is not None:
-                self._whole[heir] = _over(self._whole[base[0]], self._beans.entries[heir].node)
+                self._whole[heir] = self._taken_over(heir, *base)
         return self._whole[bean_id]
+
+    @property
+    def _is_spent(self) -> bool:
+        return self._taken > MAX_INHERITED
+
+    def _taken_over(self, heir: str, base: str, mark: Mark) -> Node:
+        """The bean over its base, as long as all that is taken over stays within bounds."""
+        own = self._beans.entries[heir].node
+        if self._is_spent:
+            return own
+        if base not in self._sizes:
+            self._sizes[base] = _size(self._whole[base])
+        self._taken += self._sizes[base]
+        if self._is_spent:
+            self._reporter.report(
+                codes.TOO_LARGE,
+                f"beans take over more than {MAX_INHERITED:,} values from those that they extend",
+                mark,
+                next_step="Extend smaller beans, or put the long values into beans of their own.",
+                path=f"beans.{heir}.bean.extends",
+            )
+            return own
+        return _over(self._whole[base], own)
 
     def _is_fit(self, bean_id: str, base: str, mark: Mark, chain: list[str]) -> bool:
         path = f"beans.{bean_id}.bean.extends"
         if "${" in base:
             message = "'extends' takes no placeholder: definitions are merged before placeholders are filled"
             step = "Write the name itself, or choose with a profile."
-            self._reporter.report(codes.BAD_PLACEHOLDER, message, mark, next_step=step, path=path)
+            self._reporter.report(codes.BAD_PLACEHOLDER, message, mark, next_step=step, path=path, settles=True)
         elif base not in self._beans.entries:
             message = f"'{bean_id}' extends '{base}', and no bean is called that"
-            step = did_you_mean(base, [each for each in self._beans.entries if each != bean_id])
+            others = () if self._reporter.has_enough else self._beans.entries
+            step = did_you_mean(base, [each for each in others if each != bean_id]) if others else _CORRECT
             self._reporter.report(codes.UNKNOWN_BASE, message, mark, next_step=step, path=path)
         elif not isinstance(self._beans.entries[base].node, MappingNode):
             message = f"'{bean_id}' extends '{base}', which is no definition"
@@ -82,6 +114,19 @@ class _Heirs:
         else:
             return True
         return False
+
+
+def _size(node: Node) -> int:
+    """How many values a tree holds."""
+    count, waiting = 0, [node]
+    while waiting:
+        current = waiting.pop()
+        count += 1
+        if isinstance(current, MappingNode):
+            waiting.extend(entry.node for entry in current.entries.values())
+        elif isinstance(current, SequenceNode):
+            waiting.extend(current.items)
+    return count
 
 
 def _base_of(node: Node) -> tuple[str, Mark] | None:

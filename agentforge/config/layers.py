@@ -20,7 +20,10 @@ from agentforge.config.shapes import is_nothing, read_texts
 from agentforge.config.source import MAX_BYTES, decode, from_mapping, read_yaml
 from agentforge.config.trust import Trust, is_inside
 
-__all__ = ("Layers", "folder_of", "load_layers", "load_mapping")
+__all__ = ("MAX_INCLUDES", "Layers", "folder_of", "load_layers", "load_mapping")
+
+#: How many files a configuration may include altogether; files that each include another twice double with every step.
+MAX_INCLUDES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +73,13 @@ def load_layers(
     """
     reporter = Reporter()
     inside = file.parent if trust == "data" else None
+    bounds = _Bounds(inside)
     root = _read_file(file, "file", reporter)
     if root is None:
         root = MappingNode({}, Mark(str(file), 1, 1), "file")
-    root = _with_includes(root, file, "file", (file.resolve(),), reporter, inside)
+    root = _with_includes(root, file, "file", (file.resolve(),), reporter, bounds)
     for profile in profiles:
-        root = merge(root, _read_profile(file, profile, reporter, inside))
+        root = merge(root, _read_profile(file, profile, reporter, bounds))
     lower = read_dotenv(file.parent / ".env", reporter) if dotenv else {}
     if inside is not None:
         _check_trust(root, lower, reporter)
@@ -109,7 +113,7 @@ def load_mapping(
     """
     reporter = Reporter()
     inside = folder if trust == "data" else None
-    root = _with_includes(from_mapping(data), folder / "the mapping", "python", (), reporter, inside)
+    root = _with_includes(from_mapping(data), folder / "the mapping", "python", (), reporter, _Bounds(inside))
     if inside is not None:
         _check_trust(root, {}, reporter)
     reporter.raise_if_any()
@@ -130,7 +134,7 @@ def _check_trust(root: MappingNode, dotenv: Mapping[str, DotenvVariable], report
         reporter.report(codes.NOT_TRUSTED, message, dotenv[name].mark, next_step=step)
 
 
-def _read_profile(file: Path, profile: str, reporter: Reporter, inside: Path | None) -> MappingNode:
+def _read_profile(file: Path, profile: str, reporter: Reporter, bounds: _Bounds) -> MappingNode:
     empty = MappingNode({}, Mark(str(file), 1, 1), f"profile {profile}")
     beside = file.with_name(f"{file.stem}-{profile}{file.suffix}") if _is_name(profile) else None
     if beside is None or not beside.is_file():
@@ -147,8 +151,8 @@ def _read_profile(file: Path, profile: str, reporter: Reporter, inside: Path | N
         )
         return empty
     layer = f"profile {profile}"
-    found = _read_file(beside, layer, reporter, inside=inside)
-    return empty if found is None else _with_includes(found, beside, layer, (beside.resolve(),), reporter, inside)
+    found = _read_file(beside, layer, reporter, inside=bounds.inside)
+    return empty if found is None else _with_includes(found, beside, layer, (beside.resolve(),), reporter, bounds)
 
 
 def _is_name(profile: str) -> bool:
@@ -166,8 +170,16 @@ def _profile_files(file: Path) -> list[Path]:
         return []
 
 
+@dataclass(slots=True)
+class _Bounds:
+    """The folder that may not be left, if any, and how many files were included so far."""
+
+    inside: Path | None
+    included: int = 0
+
+
 def _with_includes(
-    node: MappingNode, file: Path, layer: str, chain: tuple[Path, ...], reporter: Reporter, inside: Path | None
+    node: MappingNode, file: Path, layer: str, chain: tuple[Path, ...], reporter: Reporter, bounds: _Bounds
 ) -> MappingNode:
     """The tree of a file over the trees of the files that it includes, the later of these over the earlier."""
     below: MappingNode | None = None
@@ -184,7 +196,18 @@ def _with_includes(
                 path="include",
             )
             continue
-        found = _read_file(path, f"include {name}", reporter, at=mark, inside=inside)
+        bounds.included += 1
+        if bounds.included > MAX_INCLUDES:
+            if bounds.included == MAX_INCLUDES + 1:
+                reporter.report(
+                    codes.TOO_LARGE,
+                    f"more than {MAX_INCLUDES} files are included",
+                    mark,
+                    next_step="Include each file once, in one place.",
+                    path="include",
+                )
+            break
+        found = _read_file(path, f"include {name}", reporter, at=mark, inside=bounds.inside)
         if found is None:
             continue
         if "scan" in found.entries:
@@ -195,7 +218,7 @@ def _with_includes(
                 next_step=f"Move it into '{chain[0].name if chain else file.name}'.",
                 path="scan",
             )
-        found = _with_includes(found, path, f"include {name}", (*chain, _resolved(path)), reporter, inside)
+        found = _with_includes(found, path, f"include {name}", (*chain, _resolved(path)), reporter, bounds)
         below = found if below is None else merge(below, found)
     if below is None:
         return node

@@ -21,6 +21,7 @@ from agentforge.config.nodes import (
     SequenceNode,
 )
 from agentforge.config.scalars import plain_value, to_value
+from agentforge.config.shapes import kind_of
 
 __all__ = (
     "MAX_ALIAS_NODES",
@@ -93,8 +94,7 @@ def read_yaml(text: str, file: str, *, layer: str) -> MappingNode | None:
     reporter = Reporter({file: text})
     reporter.report(
         codes.BAD_VALUE,
-        "the root of a configuration is a mapping of keys, not "
-        + ("a list" if isinstance(node, SequenceNode) else "a single value"),
+        "the root of a configuration is a mapping of keys, not " + kind_of(node),
         node.mark,
         next_step="Begin with 'agentforge: 1' and 'beans:'.",
     )

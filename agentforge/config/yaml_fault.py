@@ -17,6 +17,8 @@ MAX_DEPTH = 64
 _PLACEHOLDER = re.compile(r"\$\{[^}]*(?:\$\{[^}]*\}[^}]*)?\}?")
 _NEGATION = re.compile(r"![A-Za-z_][\w.=-]*")
 _QUOTED = re.compile(r""" "(?:[^"\\]|\\.)*" | '[^']*' """, re.VERBOSE)
+# A longer line is no text for people, and one full of open quotes would take minutes.
+_LONGEST_LINE = 2_000
 
 
 def report_yaml_error(error: Any, text: str, file: str, reporter: Reporter) -> None:
@@ -59,6 +61,8 @@ def report_yaml_error(error: Any, text: str, file: str, reporter: Reporter) -> N
 
 
 def _unquoted_placeholder(line: str) -> re.Match[str] | None:
+    if len(line) > _LONGEST_LINE:
+        return None
     # Quoted parts keep their length, so that columns stay right.
     return _PLACEHOLDER.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), line))
 

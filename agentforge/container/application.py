@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from agentforge.config import MappingNode, did_you_mean
+from agentforge.config import ConfigurationFaults, MappingNode, did_you_mean
 from agentforge.config.trust import Trust
 from agentforge.container.configured import Configured, Origin
 from agentforge.container.faults import BeanNotFoundError, ContextStateError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ("AgentForge",)
 
 _T = TypeVar("_T")
+Resolve = Callable[[str | type[Any]], Awaitable[Any]]
 
 
 class AgentForge:
@@ -47,6 +49,9 @@ class AgentForge:
         self._stop_timeout = stop_timeout
         self._configured = Configured(origin, lower.overrides if lower is not None else {}, lower=lower)
         self._beans: Generation | None = None
+        self._stopping: asyncio.Future[None] | None = None
+        #: What a reload that failed has read.
+        self._tried: tuple[Path, ...] = ()
         self._reloading: Reloading | None = None
         self._loop: BackgroundLoop | None = None
         self._home: asyncio.AbstractEventLoop | None = None
@@ -169,8 +174,16 @@ class AgentForge:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that the configuration was read from, and ``.env``, whether it is there or not."""
-        return self._configured.files
+        """The files that the configuration was read from, and ``.env``, whether it is there or not; after a reload that
+        failed, those that it read as well."""
+        return tuple(dict.fromkeys((*self._configured.files, *self._tried)))
+
+    def as_read(self, path: Path) -> bool:
+        """Whether one of `files` still is what the beans were made from: its text, of ``.env`` the time and size.
+
+        Reads it.
+        """
+        return self._configured.as_read(path)
 
     # -- beans -----------------------------------------------------------------------------------
 
@@ -187,8 +200,16 @@ class AgentForge:
         there is none, or several of which none is primary; `ContextStateError` before the start and after the end, and
         within ``async with`` for a lazy bean whose start has to be awaited (see `resolve`).
         """
-        beans = self._running()
-        return beans.get(find_bean(beans.plan, key, beans.raw))
+        while True:
+            beans = self._running()
+            try:
+                found = beans.get(find_bean(beans.plan, key, beans.raw))
+            except ContextStateError:
+                if not self._left(beans):
+                    raise
+            else:
+                if not self._left(beans):
+                    return found
 
     @overload
     async def resolve(self, key: str) -> Any: ...
@@ -198,8 +219,16 @@ class AgentForge:
 
     async def resolve(self, key: str | type[Any]) -> Any:
         """As `get`, and awaits the start of a lazy bean and of those that are made for it."""
-        beans = self._running()
-        return await beans.resolve(find_bean(beans.plan, key, beans.raw))
+        while True:
+            beans = self._running()
+            try:
+                found = await _resolved(beans, key)
+            except ContextStateError:
+                if not self._left(beans):
+                    raise
+            else:
+                if not self._left(beans):
+                    return found
 
     def invocation(self) -> InvocationBlock:
         """A run without a conversation, for tests and programs: ``async with app.invocation() as run: ...``.
@@ -234,26 +263,42 @@ class AgentForge:
 
     async def stop(self) -> None:
         """Close every bean in reverse, those of former configurations as well; ``async with`` does it. Safe to call
-        twice.
+        twice: who comes while it is stopped waits for that. A start or a reload that is under way is given up.
 
         Raises an `ExceptionGroup` of all that failed, after everything was closed.
         """
+        home = self._home
+        if home is not None and home is not asyncio.get_running_loop() and home.is_running():
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.stop(), home))
+            return
         beans, self._beans = self._beans, None
         if beans is None:
+            if self._stopping is not None and self._stopping.get_loop() is asyncio.get_running_loop():
+                await asyncio.wait((self._stopping,))
             return
         self._ended = True
+        self._stopping = stopped = asyncio.get_running_loop().create_future()
         try:
             failures = await (beans.stop() if self._reloading is None else self._reloading.stop(beans))
         finally:
-            beans.plugins.call_observers("agentforge_context_stopped", app=self)
+            stopped.set_result(None)
+            if self._reloading is not None:  # else it has never been started
+                beans.plugins.call_observers("agentforge_context_stopped", app=self)
         if failures:
             raise ExceptionGroup("beans failed while they were closed", failures)
 
-    async def reload(self, *, accept: Callable[[Plan], object] | None = None) -> None:
+    async def reload(
+        self,
+        *,
+        accept: Callable[[Plan], object] | None = None,
+        ready: Callable[[Resolve], Awaitable[object]] | None = None,
+    ) -> None:
         """Read the configuration again and go on with new beans; overrides and settings given in Python hold.
 
         `get` gives the new beans from then on. Conversations that are under way end on the old ones, which are then
-        closed. ``accept`` is shown the new plan before anything is made; what it raises refuses it.
+        closed. ``accept`` is shown the new plan before anything is made. ``ready`` is awaited when the new beans are
+        started, with a function that resolves them by name or type, before they take the place of the old ones. What
+        either raises refuses the new beans.
 
         Raises `ConfigurationFaults` for a configuration with faults, and what a failing start raises; the beans of
         before then stay. Raises `ContextStateError` when the application is not running.
@@ -263,23 +308,36 @@ class AgentForge:
             raise ContextStateError("the application is still starting", next_step="Reload it after its start.")
         assert self._home is not None
         if asyncio.get_running_loop() is not self._home:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.reload(accept=accept), self._home))
+            again = self.reload(accept=accept, ready=ready)
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(again, self._home))
             return
         async with self._reloading.turn:
+            self._running()  # while it waited for its turn
             configured = self._configured.again()
-            plan = configured.plan
+            try:
+                plan = configured.plan
+            except BaseException as error:
+                read = error.sources if isinstance(error, ConfigurationFaults) else ()
+                self._tried = tuple(dict.fromkeys((*configured.files, *map(Path, read))))
+                raise
+            self._tried = configured.files
             if accept is not None:
                 accept(plan)
             beans = self._generation(configured)
-            await beans.start()
-            before = self._beans
-            if before is None:  # stopped meanwhile
-                await beans.stop()
+            async with self._reloading.coming(beans):
+                await beans.start()
+                if ready is not None:
+                    await ready(partial(_resolved, beans))
                 before = self._running()
-            self._configured, self._beans = configured, beans
-            self._reloading.retire(before)
+                self._configured, self._beans, self._tried = configured, beans, ()
+                self._reloading.retire(before)
 
-    def reload_sync(self, *, accept: Callable[[Plan], object] | None = None) -> None:
+    def reload_sync(
+        self,
+        *,
+        accept: Callable[[Plan], object] | None = None,
+        ready: Callable[[Resolve], Awaitable[object]] | None = None,
+    ) -> None:
         """As `reload`, for synchronous code, from any thread but that of the application's own loop."""
         self._running()
         assert self._home is not None
@@ -288,9 +346,9 @@ class AgentForge:
                 "a synchronous reload would keep this event loop from doing it", next_step="Use 'await app.reload()'."
             )
         if self._loop is not None:
-            self._loop.run(self.reload(accept=accept))
+            self._loop.run(self.reload(accept=accept, ready=ready))
         else:
-            asyncio.run_coroutine_threadsafe(self.reload(accept=accept), self._home).result()
+            asyncio.run_coroutine_threadsafe(self.reload(accept=accept, ready=ready), self._home).result()
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -345,8 +403,16 @@ class AgentForge:
             raise ContextStateError("the application has ended", next_step="Use its beans inside the with block.")
         raise ContextStateError("the application has not started", next_step="Use 'async with app:' or 'with app:'.")
 
+    def _left(self, beans: Generation) -> bool:
+        """Whether these beans have ended because a reload went over to others: then it is those that are meant."""
+        return beans.ended and beans is not self._beans and not self._ended
+
     def _generation(self, configured: Configured) -> Generation:
         from agentforge.container.generation import Generation
 
         assert self._home is not None
         return Generation(configured, stop_timeout=self._stop_timeout, home=self._home, loop=self._loop)
+
+
+async def _resolved(beans: Generation, key: str | type[Any]) -> Any:
+    return await beans.resolve(find_bean(beans.plan, key, beans.raw))

@@ -11,7 +11,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from agentforge.config import MappingNode, Reporter, SecretNode, hide_secrets, mark_of, report_validation, value_for
+from agentforge.config import (
+    MappingNode,
+    Reporter,
+    SecretNode,
+    hide_secrets,
+    mark_of,
+    report_validation,
+    value_for,
+    with_article,
+)
 from agentforge.config.codes import BAD_VALUE
 from agentforge.container import codes
 from agentforge.container.draft import Draft
@@ -128,11 +137,11 @@ class PlainValues:
         else:
             # What is no plain value, such as a mapping, a class of the user's may well be.
             good = not all(kind.startswith(_NO_BEANS) for kind in kinds) or _may_stand(provided, wanted, need.hint)
-            given = f"a {provided.__name__}"
+            given = with_article(provided.__name__)
         if good:
             return
         path = ".".join(map(str, way))
-        takes = f"needs a {' or a '.join(wanted)}" if wanted else "takes no bean"
+        takes = f"needs {' or '.join(map(with_article, wanted))}" if wanted else "takes no bean"
         message = f"'{path}' {takes}, and '{pending.id}' is {given}"
         step = "Name a bean of that kind." if wanted else "Give a plain value."
         where = f"beans.{draft.id}.arguments.{path}"

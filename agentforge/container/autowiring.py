@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentforge.config import Mark, Reporter, RootDefinition, did_you_mean, mark_of
+from agentforge.config import Mark, Reporter, RootDefinition, did_you_mean, listed, mark_of, with_article
 from agentforge.container import codes
 from agentforge.container.arguments import PlainValues
 from agentforge.container.draft import Draft, Reference
@@ -125,7 +125,7 @@ class Autowiring:
         elif fitting:
             names = [each.id for each in fitting]
             message = f"'{need.name}' of {_component(draft)} needs one {need.kind.__name__}, and several fit: " + (
-                ", ".join(names)
+                listed(names)
             )
             step = f"Mark one with 'bean: {{primary: true}}', or write 'arguments: {{{need.name}: {names[0]}}}'."
             self._report(draft, codes.AMBIGUOUS_BEAN, message, step)
@@ -137,7 +137,7 @@ class Autowiring:
         if target is not None:
             self._bean(draft, need, name, target, draft.mark, None)
         elif need.required:
-            message, step = self._known.unknown(name, draft)
+            message, step = self._known.unknown(name, draft, suggest=not self._reporter.has_enough)
             message = f"'{need.name}' of {_component(draft)} needs the bean '{name}': {message}"
             self._report(draft, codes.UNKNOWN_BEAN, message, step)
 
@@ -163,7 +163,7 @@ class Autowiring:
             name = each.id if isinstance(each, Pending) else each
             target = self._known.id_of(name)
             if target is None:
-                message, step = self._known.unknown(name, draft)
+                message, step = self._known.unknown(name, draft, suggest=not self._reporter.has_enough)
                 self._report(draft, codes.UNKNOWN_BEAN, message, step, where)
             else:
                 self._bean(draft, need, name, target, self._place(draft, where), where, key=key, written=written)
@@ -187,14 +187,15 @@ class Autowiring:
         kind = need.kind.__name__
         comes_callable = there.options.provider or (written is not None and written.provider)
         if comes_callable and not need.provider and (need.many or need.by_name or not takes_callable(need.kind)):
-            message = f"'{need.name}' needs a {kind}, and '{name}' comes as a callable that gives it"
+            message = f"'{need.name}' needs {with_article(kind)}, and '{name}' comes as a callable that gives it"
             step = f"Take 'provider: true' away, or declare the parameter as Callable[[], {kind}]."
             self._report(draft, codes.WRONG_BEAN, message, step, path)
             return
         misfit = there.provides is not None and not fits(there.provides, need.kind)
         if there.provides is not None and misfit and (need.provider or not comes_callable):
-            message = f"'{need.name}' needs a {kind}, and '{name}' is a {there.provides.__name__}"
-            fitting = ", ".join(each.id for each in self._fitting(draft, need))
+            given = with_article(there.provides.__name__)
+            message = f"'{need.name}' needs {with_article(kind)}, and '{name}' is {given}"
+            fitting = listed(each.id for each in self._fitting(draft, need))
             step = f"Beans that fit: {fitting}." if fitting else "No bean here fits; declare one."
             self._report(draft, codes.WRONG_BEAN, message, step, path)
             return
@@ -245,8 +246,8 @@ class Autowiring:
     def _report_none(self, draft: Draft, need: Need) -> None:
         assert need.kind is not None
         kind = need.kind.__name__
-        message = f"'{need.name}' of {_component(draft)} needs a {kind}, and no bean is one"
-        step = f"Declare a bean that is a {kind}."
+        message = f"'{need.name}' of {_component(draft)} needs {with_article(kind)}, and no bean is one"
+        step = f"Declare a bean that is {with_article(kind)}."
         behind = [each.id for each in self._fitting_of.get(need.kind, ()) if each.options.provider]
         if behind:
             step = f"'{behind[0]}' gives its users a callable: declare the parameter as Callable[[], {kind}]."
@@ -257,7 +258,9 @@ class Autowiring:
     def _out_step(self, kind: str) -> str | None:
         """What to say of beans that could have been meant, had they not been out."""
         out = [name for name, absent in self._known.absent.items() if not absent.abstract]
-        return f"Declare a bean that is a {kind}; out by their conditions are {', '.join(out)}." if out else None
+        if not out:
+            return None
+        return f"Declare a bean that is {with_article(kind)}; out by their conditions are {listed(out)}."
 
     @property
     def _unknown(self) -> bool:

@@ -178,9 +178,15 @@ class _Compiler:
     def _in_arguments(self, draft: Draft, node: Node, path: str) -> Node:
         """The settings of a component, with every reference in its arguments resolved."""
         arguments = node.get("arguments") if isinstance(node, MappingNode) else None
-        if arguments is None:
+        if not isinstance(arguments, MappingNode):
             return node
-        for way, item in list(written_references(arguments, ("arguments",))):
+        # The mapping itself is none, whatever its parameters are called.
+        inside = [
+            each
+            for key, entry in arguments.entries.items()
+            for each in written_references(entry.node, ("arguments", key))
+        ]
+        for way, item in inside:
             pending = self._resolver.refer_in_data(draft, ".".join(way), item, path)
             node = with_pending(node, way, pending or Pending(""), item)
         return node

@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentforge.config import BeanOptions, Condition, MappingNode, Mark, Node, ScalarNode, SecretNode, to_value
+from agentforge.config import (
+    BeanOptions,
+    Condition,
+    MappingNode,
+    Mark,
+    Node,
+    ScalarNode,
+    SecretNode,
+    to_value,
+    with_article,
+)
 from agentforge.container.plan import ConditionResult
 from agentforge.plugin import Plugins
 
@@ -125,7 +135,7 @@ class Conditions:
             if name == each.id or any(name == alias for alias, _ in each.options.aliases):
                 return False, f"there is a bean '{name}'"
             if each.fulfils(name):
-                return False, f"the bean '{each.id}' is a {name}"
+                return False, f"the bean '{each.id}' is {with_article(name)}"
         return True, f"no other bean is '{name}'"
 
 

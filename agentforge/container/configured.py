@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentforge.config import Layers, Reporter, load_layers, load_mapping
 from agentforge.config.trust import Trust
 from agentforge.container.plan import Plan
+from agentforge.container.stamps import Stamp, stamp_of
 from agentforge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class Configured:
         self.origin = origin
         self.overrides = dict(overrides)
         self._layers: Layers | None = lower._layers if lower is not None else None
+        #: The stamp of ``.env`` before it was read; its text is kept nowhere.
+        self._dotenv: Stamp = lower._dotenv if lower is not None else None
         self._settings: AgentForgeSettings | None = None
         self._plugins: Plugins | None = lower.plugins.fresh() if lower is not None and lower._plugins else None
         self._plan: Plan | None = None
@@ -77,6 +80,7 @@ class Configured:
         if self._layers is None:
             origin = self.origin
             if isinstance(origin.source, Path):
+                self._dotenv = stamp_of(origin.source.parent / ".env")
                 self._layers = load_layers(
                     origin.source,
                     profiles=self._profiles(origin.source),
@@ -148,6 +152,17 @@ class Configured:
         if self._layers is not None:
             names.update(dict.fromkeys(self._layers.files))
         return tuple(Path(name) for name in names)
+
+    def as_read(self, path: Path) -> bool:
+        """Whether the file still is what was read of it: its text, of ``.env`` the time and size."""
+        source = self.origin.source
+        if isinstance(source, Path) and path == source.parent / ".env":
+            return stamp_of(path) == self._dotenv
+        text = self._layers.files.get(str(path)) if self._layers is not None else None
+        try:
+            return text is not None and path.read_bytes().decode("utf-8-sig", "replace") == text
+        except OSError:
+            return False
 
     def _profiles(self, source: Path) -> Sequence[str]:
         if self.origin.profiles is not None:

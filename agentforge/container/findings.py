@@ -66,4 +66,5 @@ def _report(draft: Draft, finding: Finding, reporter: Reporter, secrets: Secrets
     way = [int(step) if step.isdecimal() else step for step in finding.path.split(".") if step]
     mark = mark_of(draft.definition.settings, way) if draft.definition is not None and way else draft.mark
     where = ".".join(("beans", draft.id, *map(str, way)))
-    reporter.report(BAD_VALUE, secrets.mask(finding.message), mark, next_step=finding.next_step, path=where)
+    code = finding.code or BAD_VALUE
+    reporter.report(code, secrets.mask(finding.message), mark, next_step=finding.next_step, path=where)

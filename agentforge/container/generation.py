@@ -44,6 +44,8 @@ class Generation:
         self.plan = plan = configured.plan
         self.plugins = configured.plugins
         self.ended = False
+        #: Done as soon as a start that is under way is to be given up; the second one when it is over.
+        self._starting: tuple[asyncio.Future[None], asyncio.Future[None]] | None = None
         self._home = home
         self._loop = loop
         self._life = LifeCycle(plan, stop_timeout=stop_timeout, entered=self._entered)
@@ -66,16 +68,34 @@ class Generation:
         eager = [each for each in plan.declared if not plan.beans[each].lazy]
         wanted = [each for each in eager if plan.beans[each].options.scope == "singleton"]
         needs = singletons_needed(plan, wanted, self._order)
+        loop = asyncio.get_running_loop()
+        self._starting = given_up, over = loop.create_future(), loop.create_future()
         try:
-            await start_side_by_side(needs, self._made_for_start, self._life)
+            await start_side_by_side(needs, self._made_for_start, self._life, given_up)
             self._ready.update(needs)
         except BaseException:
-            await self.stop()
+            self.ended = True
+            await self._close()
             raise
+        finally:
+            self._starting = None
+            over.set_result(None)
 
     async def stop(self) -> list[Exception]:
-        """Close the objects of runs, then every bean in reverse; returns what failed."""
+        """Close the objects of runs, then every bean in reverse; returns what failed.
+
+        A start that is under way is given up, and closes what it has made itself.
+        """
         self.ended = True
+        if self._starting is None:
+            return await self._close()
+        given_up, over = self._starting
+        if not given_up.done():
+            given_up.set_result(None)
+        await asyncio.wait((over,))
+        return []
+
+    async def _close(self) -> list[Exception]:
         failures: list[Exception] = []
         ended: BaseException | None = None
         for step in (self._runs.stop, self._life.stop):
@@ -98,8 +118,7 @@ class Generation:
 
     def ask(self, bean_id: str) -> Any:
         """What a provider of a bean gives: the bean, as `get`."""
-        if self.ended:
-            raise ContextStateError("the beans of this provider have ended", next_step="Use it inside the with block.")
+        self._expect_open("the beans of this provider have ended")
         return self.get(self.plan.beans[bean_id])
 
     def get(self, bean: PlannedBean) -> Any:
@@ -157,6 +176,10 @@ class Generation:
 
     # -- inside ----------------------------------------------------------------------------------
 
+    def _expect_open(self, message: str = "the application has ended, or these beans have") -> None:
+        if self.ended:  # what came after the closing would never be closed
+            raise ContextStateError(message, next_step="Use it inside the with block.")
+
     def _make(self, bean: PlannedBean, uses: Mapping[str, Any], arguments: Mapping[str, Any]) -> object:
         made = make_bean(bean, self.plan, self.plugins, uses, arguments)
         if bean.options.scope == "singleton":
@@ -186,6 +209,7 @@ class Generation:
         """Make a singleton, if it is not there; what is made for it is the application's."""
         if self._beans.made(bean_id):
             return
+        self._expect_open()
         owner, before = self._owner.set(None), self._asked.set(None)
         try:
             self._beans.make(bean_id, asked)
@@ -221,6 +245,7 @@ class Generation:
         """The bean, whose needs are there; a prototype is made now, with what is made for it and is to be started."""
         if bean.options.scope == "singleton":
             return self._beans.get(bean.id), []
+        self._expect_open()
         before = self._life.count
         asked = self._asked.set(bean.id)
         try:

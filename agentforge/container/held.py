@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from agentforge.container.cancellation import called
 from agentforge.container.faults import BeanCreationError, ContextStateError
 from agentforge.container.own_task import OwnTask
 from agentforge.container.plan import PlannedBean
@@ -34,6 +35,7 @@ class Held:
         "_under_way",
         "awaited",
         "bean",
+        "closed",
         "object",
         "started",
         "value",
@@ -45,6 +47,8 @@ class Held:
         self.object = made
         self.value = made
         self.started = False
+        #: Whether it is closed, and so not started any more.
+        self.closed = False
         #: Whether its start is being awaited.
         self.awaited = False
         #: Whose starts this one's start waits for.
@@ -88,10 +92,11 @@ class Held:
         return inspect.iscoroutinefunction(begin) if begin is not None else manager == "async"
 
     def start_plain(self) -> None:
-        """Start it. Raises `ContextStateError` when that gave something to await."""
+        """Start it. Raises `ContextStateError` when that gave something to await, and once it is closed."""
+        self._expect_open()
         begin, manager = self._how()
         if begin is not None:
-            waiting = begin()
+            waiting = called(begin)
             if inspect.isawaitable(waiting):
                 if inspect.iscoroutine(waiting):
                     waiting.close()
@@ -100,14 +105,18 @@ class Held:
                     next_step=f"Use 'await app.resolve({self.bean.id!r})'.",
                 )
         elif manager == "plain":
-            self._enter(self._subject.__enter__())
+            self._enter(called(self._subject.__enter__))
         self.started = True
 
     async def start(self) -> None:
-        """Start it; what has to be awaited runs in a task of the object's own, in which it is closed as well."""
+        """Start it; what has to be awaited runs in a task of the object's own, in which it is closed as well.
+
+        Raises `ContextStateError` once it is closed.
+        """
+        self._expect_open()
         begin, manager = self._how()
         if begin is not None and not inspect.iscoroutinefunction(begin):
-            waiting = begin()
+            waiting = called(begin)
             if inspect.isawaitable(waiting):
                 await self._in_own_task(_Methods(lambda: waiting, self._end()))
         elif begin is not None:
@@ -115,14 +124,15 @@ class Held:
         elif manager == "async":
             self._enter(await self._in_own_task(self._subject))
         elif manager == "plain":
-            self._enter(self._subject.__enter__())
+            self._enter(called(self._subject.__enter__))
         self.started = True
 
     def close(self) -> Awaitable[object] | None:
         """Close it, or begin to: what is returned has to be awaited."""
+        self.closed = True
         task, self._task = self._task, None
         if task is not None:
-            return task.leave()
+            return self._leave(task)
         if self._entered:
             self._entered = False
             self._subject.__exit__(None, None, None)
@@ -132,6 +142,13 @@ class Held:
         return waiting if inspect.isawaitable(waiting) else None
 
     # -- inside ----------------------------------------------------------------------------------
+
+    def _expect_open(self) -> None:
+        if self.closed:
+            raise ContextStateError(
+                f"the bean '{self.bean.id}' was closed before its start was over",
+                next_step="Use beans inside the with block.",
+            )
 
     @property
     def _subject(self) -> Any:
@@ -179,6 +196,15 @@ class Held:
         if hasattr(kind, "__enter__") and hasattr(kind, "__exit__"):
             return "plain" if method_of(subject, "aclose", "close") is None else None
         return None
+
+    async def _leave(self, task: OwnTask) -> None:
+        """Leave the task; an object whose start failed meanwhile is closed as any that was not started."""
+        await task.leave()
+        if not task.entered:
+            end = self._end()
+            waiting = called(end) if end is not None else None
+            if inspect.isawaitable(waiting):
+                await waiting
 
     async def _in_own_task(self, manager: AbstractAsyncContextManager[object]) -> object:
         self._task = task = OwnTask(manager, self.name)

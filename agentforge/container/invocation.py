@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentforge.container.faults import InvocationError
@@ -43,14 +44,15 @@ class Invocations:
         return self.of(run)
 
     def of(self, run: Run) -> Invocation:
-        """The objects of a run."""
+        """The objects of a run. Raises `RunStateError` once it is over."""
         found = self._of_run.get(id(run))
         if found is None:
             with self._lock:
                 found = self._of_run.get(id(run))
                 if found is None:
                     found = Invocation(self, run, current_run_loop() if run is current_run() else None)
-                    run.on_end(found.close)
+                    run.on_end(found.close)  # raises where the run is over
+                    found.hold()
                     self._of_run[id(run)] = found
         return found
 
@@ -72,8 +74,14 @@ class Invocations:
     async def stop(self) -> list[Exception]:
         """Close the objects of all runs that are still under way."""
         failures: list[Exception] = []
+        ended: BaseException | None = None
         while self._of_run:
-            failures += await next(iter(self._of_run.values())).stop()
+            try:
+                failures += await next(iter(self._of_run.values())).stop()
+            except BaseException as error:
+                ended = ended or error
+        if ended is not None:
+            raise ended
         return failures
 
 
@@ -87,11 +95,16 @@ class Invocation:
         self._loop = loop
         self._generation = generation
         self._plan: Plan = generation.plan
-        self._life = LifeCycle(self._plan, stop_timeout=runs.stop_timeout, entered=self._entered)
         self._values: dict[str, Any] = {}
+        # It knows the values and not this object: no circle may outlive the run.
+        note = partial(_note_entered, self._values)
+        self._life = LifeCycle(self._plan, stop_timeout=runs.stop_timeout, entered=note)
         self._ready: set[str] = set()
         self._making = threading.RLock()
         self._hold = runs.under_way.holding(run)
+
+    def hold(self) -> None:
+        """The generation waits for the run from now on."""
         self._hold.__enter__()
 
     def get(self, bean: PlannedBean) -> Any:
@@ -161,10 +174,6 @@ class Invocation:
                 made = self._generation.fresh(bean, asked, self._life, self._values.__getitem__)
                 self._values.setdefault(bean.id, made)
 
-    def _entered(self, bean: PlannedBean, value: object) -> None:
-        if bean.options.scope == "invocation":
-            self._values[bean.id] = value
-
     def _settle(self, bean: PlannedBean, own: frozenset[str]) -> None:
         """Note that it is ready, unless the caller is a start that it waits for."""
         needs = {each for each in bean.needs if self._plan.beans[each].options.scope == "invocation"}
@@ -176,3 +185,8 @@ class Invocation:
             await starting
         else:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(starting, self._loop))
+
+
+def _note_entered(values: dict[str, Any], bean: PlannedBean, value: object) -> None:
+    if bean.options.scope == "invocation":
+        values[bean.id] = value

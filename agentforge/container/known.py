@@ -40,9 +40,11 @@ class Known:
         """The declared beans, without the one that asks."""
         return {each.id: each for each in self.drafts.values() if not each.anonymous and each is not but}
 
-    def unknown(self, name: str, asks: Draft | None, fitting: Iterable[str] = (), more: str = "") -> tuple[str, str]:
+    def unknown(
+        self, name: str, asks: Draft | None, fitting: Iterable[str] = (), more: str = "", *, suggest: bool = True
+    ) -> tuple[str, str]:
         """What is wrong with a name that no bean has, and what to do; ``fitting`` are the names that are meant before
-        all others, ``more`` ends the sentence."""
+        all others, ``more`` ends the sentence. Without ``suggest`` no near miss is looked for."""
         absent = self.absent.get(name)
         if absent is not None and absent.abstract:
             return (
@@ -51,6 +53,8 @@ class Known:
             )
         if absent is not None:
             return f"the bean '{name}' is not there: {absent.reason}", "Name another bean, or give both one condition."
+        if not suggest:
+            return f"no bean is called '{name}'{more}", "Correct the name, or declare the bean."
         declared = self.declared(but=asks)
         first = list(fitting)
         near = nearest(name, [*first, *declared, *self.aliases])

@@ -6,9 +6,11 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
+from agentforge.container.cancellation import as_failure, called
 from agentforge.container.held import Held
 from agentforge.container.making import located
 from agentforge.container.plan import Plan, PlannedBean
@@ -44,6 +46,7 @@ class LifeCycle:
         self._tell_entered = entered
         self._made: list[Held] = []
         self._unstarted: list[Held] = []
+        self._closing: Future[None] | None = None
         self._lock = threading.Lock()
 
     def add(self, bean: PlannedBean, made: object) -> None:
@@ -111,8 +114,24 @@ class LifeCycle:
     async def stop(self) -> list[Exception]:
         """Close everything in reverse; returns what failed, each with a note that names the bean.
 
-        A cancellation, or whatever else is no ordinary failure, is raised when all are closed.
+        A cancellation of this, or whatever else is no ordinary failure, is raised when all are closed; one that a bean
+        raises itself, such as that of a task which it ends, is a failure of this bean. Who comes while another closes
+        waits for that one.
         """
+        with self._lock:
+            under_way = self._closing
+            if under_way is None:
+                self._closing = done = Future[None]()
+        if under_way is not None:
+            await asyncio.shield(asyncio.wrap_future(under_way))
+            return []
+        try:
+            return await self._close_all()
+        finally:
+            self._closing = None
+            done.set_result(None)
+
+    async def _close_all(self) -> list[Exception]:
         failures: list[Exception] = []
         ended: BaseException | None = None
         while self._made:
@@ -181,7 +200,7 @@ class LifeCycle:
     async def _close(self, each: Held) -> None:
         late: str | None = None
         try:
-            waiting = each.close()
+            waiting = called(each.close)
             if waiting is not None:
                 late = await self._within_time(waiting)
         except BaseException as error:
@@ -213,8 +232,10 @@ class LifeCycle:
         error = task.result()
         if error is None:
             return None
-        if not in_time and isinstance(error, asyncio.CancelledError):
-            return ""
+        if isinstance(error, asyncio.CancelledError):
+            if not in_time:
+                return ""
+            raise as_failure() from error
         raise error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentforge.config import did_you_mean
+from agentforge.config import did_you_mean, listed, with_article
 from agentforge.container.faults import BeanNotFoundError
 from agentforge.container.plan import Plan, PlannedBean
 
@@ -37,8 +37,8 @@ def find_bean(plan: Plan, key: str | type[Any], made: Callable[[PlannedBean], ob
         return fitting[0]
     if fitting:
         raise BeanNotFoundError(
-            f"several beans are a {key.__name__}: {', '.join(bean.id for bean in fitting)}",
+            f"several beans are {with_article(key.__name__)}: {listed(bean.id for bean in fitting)}",
             next_step="Ask by id, or mark one with 'bean: {primary: true}'.",
         )
-    there = ", ".join(f"{bean.id} ({bean.provides.__name__})" for bean in candidates)
-    raise BeanNotFoundError(f"no bean is a {key.__name__}", next_step=f"There are: {there or 'none'}.")
+    there = listed(f"{bean.id} ({bean.provides.__name__})" for bean in candidates)
+    raise BeanNotFoundError(f"no bean is {with_article(key.__name__)}", next_step=f"There are: {there or 'none'}.")

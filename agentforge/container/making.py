@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentforge.config import ConfigurationFaults
+from agentforge.container.cancellation import called
 from agentforge.container.faults import BeanCreationError
 from agentforge.container.filling import filled
 from agentforge.container.plan import Plan, PlannedBean
@@ -35,7 +37,7 @@ def make_bean(
         environment=plan.environment,
     )
     try:
-        return bean.bean_type.create(filled(bean.settings, uses), context)
+        return called(partial(bean.bean_type.create, filled(bean.settings, uses), context))
     except Exception as error:
         found = located(error, bean, "could not be made", plan)
         if found is error:  # with the cause it has

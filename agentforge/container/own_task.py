@@ -6,6 +6,8 @@ import asyncio
 import logging
 from contextlib import AbstractAsyncContextManager, suppress
 
+from agentforge.container.cancellation import as_failure
+
 __all__ = ("OwnTask",)
 
 _log = logging.getLogger("agentforge.container")
@@ -80,14 +82,19 @@ class OwnTask:
     async def _left(self, task: asyncio.Task[None]) -> None:
         assert self._leave is not None
         self._leave.set()
+        cancelled = False
         while not task.done():
             try:
                 await asyncio.wait((task,))
             except asyncio.CancelledError:
+                cancelled = True
                 task.cancel()
-        self._raise_failure()
+        if self.entered:  # else the one who enters it is told
+            self._raise_failure(cancelled=cancelled)
 
-    def _raise_failure(self) -> None:
+    def _raise_failure(self, *, cancelled: bool = False) -> None:
         failure, self._failure = self._failure, None
+        if isinstance(failure, asyncio.CancelledError) and not cancelled:
+            raise as_failure() from failure
         if failure is not None:
             raise failure

@@ -9,7 +9,8 @@ an endless recursion.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
@@ -40,7 +41,7 @@ class Beans:
         self._ask = ask
         self._stand_in = stand_in
         # The way to the bean that is being made, in words for a circle's error.
-        self._making: ContextVar[tuple[str, ...]] = ContextVar("agentforge_beans_being_made", default=())
+        self._making: ContextVar[tuple[_Step, ...]] = ContextVar("agentforge_beans_being_made", default=())
         self._container: Any = containers.DynamicContainer()
         self._providers: dict[str, Any] = {}
         self._complete: set[str] = set()
@@ -59,25 +60,16 @@ class Beans:
 
     def make(self, bean_id: str, asked: str) -> object:
         """As `get`, on the way to the bean ``asked``."""
-        before = self._making.get()
-        # Inside another bean's making the question is a part of the way that a circle's error shows.
-        token = self._making.set((*before, f"app.get({asked!r})") if before else ())
-        try:
+        with self._step(f"app.get({asked!r})", within=True):
             found: object = self._providers[bean_id]()
-        finally:
-            self._making.reset(token)
         if self._plan.beans[bean_id].options.scope == "singleton":
             self._complete.add(bean_id)
         return found
 
     def make_fresh(self, bean: PlannedBean, asked: str, of_run: Callable[[str], object]) -> object:
         """A new object of a bean of the scope ``invocation``; ``of_run`` gives the run's objects of such beans."""
-        before = self._making.get()
-        token = self._making.set((*before, f"app.get({asked!r})") if before else ())
-        try:
+        with self._step(f"app.get({asked!r})", within=True):
             return self._guarded(bean)(self._values(bean.uses, of_run), self._values(bean.arguments, of_run))
-        finally:
-            self._making.reset(token)
 
     def replace(self, bean_id: str, value: object) -> None:
         """From now on the bean is what entering its object gave."""
@@ -138,7 +130,7 @@ class Beans:
 
     def _guarded(self, bean: PlannedBean) -> Callable[..., object]:
         def make(uses: Mapping[str, Any], arguments: Mapping[str, Any]) -> object:
-            before = self._making.get()
+            before = [step.name for step in self._making.get() if not step.over]
             if bean.id in before:
                 way = " -> ".join((*before[before.index(bean.id) :], bean.id))
                 error = BeanCreationError(
@@ -148,10 +140,31 @@ class Beans:
                 )
                 error.code = codes.BEAN_CYCLE
                 raise error
-            token = self._making.set((*before, bean.id))
-            try:
+            with self._step(bean.id):
                 return self._make(bean, uses, arguments)
-            finally:
-                self._making.reset(token)
 
         return cast("Callable[..., object]", make)
+
+    @contextmanager
+    def _step(self, name: str, *, within: bool = False) -> Iterator[None]:
+        """A step of the way, as long as the block lasts; with ``within`` only where there is a way already: a question
+        inside another bean's making is a part of what a circle's error shows."""
+        before = tuple(step for step in self._making.get() if not step.over)
+        step = _Step(name)
+        token = self._making.set((*before, step) if before or not within else ())
+        try:
+            yield
+        finally:
+            step.over = True
+            self._making.reset(token)
+
+
+class _Step:
+    """A step of the way to a bean that is being made. A task which a constructor begins has the way in its context for
+    as long as it lives, and must not take what is over for a part of its own."""
+
+    __slots__ = ("name", "over")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.over = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from agentforge.config import Reporter
+from agentforge.config import Reporter, listed, with_article
 from agentforge.container import codes
 from agentforge.container.draft import Draft, Reference
 from agentforge.container.known import Known
@@ -21,19 +21,16 @@ class Relations:
         self._known = known
         self._drafts = known.drafts
         self._reporter = reporter
+        self._fitting: dict[tuple[type, type], bool] = {}
 
     def check_contracts(self) -> None:
         """Report every setting whose bean is of another kind than the setting."""
-        fitting: dict[tuple[type, type], bool] = {}
         for draft in self._drafts.values():
             for reference in draft.references:
                 provided = self._drafts[reference.target].provides
                 if provided is None or reference.wanted is object:
                     continue
-                pair = provided, reference.wanted
-                if pair not in fitting:
-                    fitting[pair] = fits(*pair)
-                if not fitting[pair]:
+                if not self._fits(provided, reference.wanted):
                     self._report_wrong(draft, reference, provided)
 
     def order(self) -> tuple[str, ...]:
@@ -47,7 +44,7 @@ class Relations:
                     found.append(target)
                     continue
                 where = f"beans.{bean_id}.bean.depends_on"
-                message, step = self._known.unknown(name, draft)
+                message, step = self._known.unknown(name, draft, suggest=not self._reporter.has_enough)
                 self._reporter.report(codes.UNKNOWN_BEAN, message, mark, next_step=step, path=where)
             needs[bean_id] = found
         found_circles = list(circles(needs))
@@ -57,19 +54,28 @@ class Relations:
 
     # -- inside ----------------------------------------------------------------------------------
 
+    def _fits(self, provided: type, wanted: type) -> bool:
+        pair = provided, wanted
+        if pair not in self._fitting:
+            self._fitting[pair] = fits(*pair)
+        return self._fitting[pair]
+
     def _report_wrong(self, draft: Draft, reference: Reference, provided: type) -> None:
         wanted = reference.wanted.__name__
         choices = sorted(
             bean_id
-            for bean_id, each in self._known.declared(but=draft).items()
-            if each.provides is not None and fits(each.provides, reference.wanted)
+            for bean_id, each in ({} if self._reporter.has_enough else self._known.declared(but=draft)).items()
+            if each.provides is not None and self._fits(each.provides, reference.wanted)
         )
-        message = f"'{reference.path}' needs a {wanted}, and '{reference.target}' is a {provided.__name__}"
-        step = f"Beans that fit: {', '.join(choices)}." if choices else "No bean here fits; declare one."
+        message = (
+            f"'{reference.path}' needs {with_article(wanted)}, and '{reference.target}' is "
+            f"{with_article(provided.__name__)}"
+        )
+        step = f"Beans that fit: {listed(choices)}." if choices else "No bean here fits; declare one."
         target = self._drafts[reference.target]
         if isinstance(target.given, type):
             name = target.given.__name__
-            message = f"'{reference.path}' needs a {wanted}, and '{name}' is a class"
+            message = f"'{reference.path}' needs {with_article(wanted)}, and '{name}' is a class"
             step = f"Give an object: {name}(…)."
         where = f"beans.{draft.id}.{reference.path}"
         self._reporter.report(codes.WRONG_BEAN, message, reference.mark, next_step=step, path=where)
@@ -80,7 +86,7 @@ class Relations:
         marks += [mark for name, mark in last.options.depends_on if self._known.id_of(name) == circle[-1]]
         self._reporter.report(
             codes.BEAN_CYCLE,
-            f"beans need each other: {' -> '.join(circle)}",
+            f"{'beans need each other' if len(circle) > 2 else 'a bean needs itself'}: {' -> '.join(circle)}",
             (marks or [last.mark])[0],
             next_step=self._way_out(circle),
             path=f"beans.{last.id}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from agentforge.container.generation import Generation
 
@@ -18,6 +20,19 @@ class Reloading:
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
         self._leaving: dict[asyncio.Task[None], Generation] = {}
+        self._coming: Generation | None = None
+
+    @asynccontextmanager
+    async def coming(self, beans: Generation) -> AsyncIterator[None]:
+        """A block in which new beans come up; where it fails, or the application ends meanwhile, they are closed."""
+        self._coming = beans
+        try:
+            yield
+        except BaseException:
+            await beans.stop()
+            raise
+        finally:
+            self._coming = None
 
     def retire(self, beans: Generation) -> None:
         """Close these beans when no run is on them any more; what fails in it is logged."""
@@ -25,17 +40,22 @@ class Reloading:
         self._leaving[task] = beans
 
     async def stop(self, current: Generation) -> list[Exception]:
-        """Close the current beans, then the former ones, the latest first; returns what failed."""
+        """Close beans that are coming up, the current ones, then the former, the latest first; returns what failed."""
         failures: list[Exception] = []
         ended: BaseException | None = None
         former = list(self._leaving.items())
+        if self._coming is not None:
+            try:
+                failures += await self._coming.stop()  # its start, or whoever waits for it, is given up
+            except BaseException as error:
+                ended = error
         for task, beans in former:
             if not beans.ended:  # it waits for conversations
                 task.cancel()
         try:
             failures += await current.stop()
         except BaseException as error:
-            ended = error
+            ended = ended or error
         for task, beans in reversed(former):
             try:
                 if beans.ended:

@@ -15,6 +15,7 @@ from agentforge.config import (
     ScalarNode,
     read_bean,
     to_value,
+    with_article,
 )
 from agentforge.config.codes import BAD_VALUE
 from agentforge.container import codes
@@ -95,10 +96,12 @@ class Resolver:
     def report_callable(self, path: str, target: str, kind: type, mark: Mark, where: str, *, asked: bool) -> None:
         """Report a callable where a bean is wanted."""
         if asked:
-            message = f"'{path}' needs a {kind.__name__}, and a reference with 'provider: true' gives a callable"
+            message = (
+                f"'{path}' needs {with_article(kind.__name__)}, and a reference with 'provider: true' gives a callable"
+            )
             step = f"Write {{ref: {target}}}; only a field or parameter that is a Callable[[], …] takes a callable."
         else:
-            message = f"'{path}' needs a {kind.__name__}, and '{target}' gives its users a callable"
+            message = f"'{path}' needs {with_article(kind.__name__)}, and '{target}' gives its users a callable"
             step = f"Take 'provider: true' from the bean '{target}', or have a Callable[[], {kind.__name__}] here."
         self._reporter.report(codes.WRONG_BEAN, message, mark, next_step=step, path=where)
 
@@ -110,6 +113,8 @@ class Resolver:
     def _target(self, draft: Draft, path: str, node: Node, wanted: RefField, where: str) -> tuple[str | None, bool]:
         """The bean's id, and whether a callable that gives it is asked for."""
         in_place = f"{draft.id}.{path}"
+        while in_place in self._known.drafts:  # a key may hold a dot
+            in_place += "'"
         match node:
             case ScalarNode():
                 return self._named(draft, in_place, node, wanted, where), False
@@ -171,9 +176,10 @@ class Resolver:
     def _report_unknown(
         self, draft: Draft, node: ScalarNode, wanted: RefField, where: str, *, types: bool = True
     ) -> None:
+        suggest = not self._reporter.has_enough
         fitting = [
             bean_id
-            for bean_id, each in self._known.declared(but=draft).items()
+            for bean_id, each in (self._known.declared(but=draft).items() if suggest else ())
             if each.provides is None or fits(each.provides, wanted.kind)
         ]
         more = ""
@@ -181,5 +187,5 @@ class Resolver:
             more = ", and no type that needs no settings"
             builtin = self._catalogue.plugins.builtin_types().values()
             fitting += [each.name for each in builtin if fits(each.provides, wanted.kind)]
-        message, step = self._known.unknown(node.text, draft, fitting, more)
+        message, step = self._known.unknown(node.text, draft, fitting, more, suggest=suggest)
         self._reporter.report(codes.UNKNOWN_BEAN, message, node.mark, next_step=step, path=where)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import Any
 
 from agentforge.container.faults import InvocationError
@@ -19,6 +20,8 @@ _SPECIAL = (
     *("__call__", "__len__", "__bool__", "__contains__", "__getitem__", "__setitem__", "__delitem__"),
     *("__iter__", "__next__", "__aiter__", "__anext__", "__enter__", "__exit__", "__aenter__", "__aexit__"),
 )
+#: How the hint of a stream begins, written as a text or evaluated.
+_STREAM = re.compile(r"([\w.]+\.)?Async(Generator|Iterator|Iterable)\b")
 #: What may be called between runs, when there is nothing to close: whoever holds the stand-in may close it at its end.
 _ENDS = ("aclose", "close")
 
@@ -102,10 +105,10 @@ def _member(contract: type, name: str) -> Any:
     made: Callable[..., Any]
     if inspect.iscoroutinefunction(static):
         made = _awaited(name)
-    elif inspect.isasyncgenfunction(static) or returns.startswith(("AsyncGenerator", "AsyncIterator")):
+    elif inspect.isasyncgenfunction(static) or _STREAM.match(returns):
         made = _streamed(name)
     else:
-        made = _called(name, may_be_awaited="Awaitable" in returns)
+        made = _called(name, may_be_awaited="Awaitable" in returns or "Coroutine" in returns)
     return functools.update_wrapper(made, static)
 
 
@@ -139,7 +142,9 @@ def _awaited(name: str) -> Callable[..., Any]:
 def _streamed(name: str) -> Callable[..., Any]:
     async def call(self: Any, /, *arguments: Any, **named: Any) -> AsyncGenerator[Any, None]:
         found = await _own(self, "resolve")(_run_in(arguments, named))
-        async with aclosing(getattr(found, name)(*arguments, **named)) as items:
+        items = getattr(found, name)(*arguments, **named)
+        # An iterator need not be one that can be closed.
+        async with aclosing(items) if hasattr(items, "aclose") else nullcontext():
             async for item in items:
                 yield item
 

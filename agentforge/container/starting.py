@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from agentforge.container.faults import ContextStateError
 from agentforge.container.held import Held
 from agentforge.container.lifecycle import LifeCycle
 from agentforge.container.plan import Plan
@@ -40,11 +42,15 @@ def singletons_needed(plan: Plan, wanted: Sequence[str], order: Mapping[str, int
 
 
 async def start_side_by_side(
-    needs: Mapping[str, set[str]], make: Callable[[str], Sequence[Held]], life: LifeCycle
+    needs: Mapping[str, set[str]],
+    make: Callable[[str], Sequence[Held]],
+    life: LifeCycle,
+    given_up: asyncio.Future[None],
 ) -> None:
     """Make and start beans; ``make`` makes one and gives what is to be started for it, in order.
 
-    The first failure is raised when the starts beside it, which are cancelled, have ended.
+    The first failure is raised when the starts beside it, which are cancelled, have ended. So it is with
+    `ContextStateError` as soon as ``given_up`` is done.
     """
     order = list(needs)
     position = {bean_id: number for number, bean_id in enumerate(order)}
@@ -72,6 +78,8 @@ async def start_side_by_side(
     try:
         while ready or starting:
             while ready:
+                if given_up.done():
+                    raise _ended()
                 bean_id = order[heapq.heappop(ready)]
                 held = make(bean_id)
                 if not any(each.has_to_be_awaited for each in held):
@@ -81,10 +89,18 @@ async def start_side_by_side(
                 task = asyncio.ensure_future(_outcome(life, held))
                 starting[task] = bean_id
             if starting:
-                ended, _ = await asyncio.wait(starting, return_when=asyncio.FIRST_COMPLETED)
-                take(ended)
+                waiting: list[asyncio.Future[Any]] = [*starting, given_up]
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                if given_up.done():
+                    raise _ended()
+                take({task for task in starting if task.done()})
+        await asyncio.sleep(0)  # a cancellation that came while nothing was awaited
     finally:
         await _cancelled(list(starting))
+
+
+def _ended() -> ContextStateError:
+    return ContextStateError("the application has ended", next_step="Use its beans inside the with block.")
 
 
 async def _outcome(life: LifeCycle, held: Sequence[Held]) -> BaseException | None:

@@ -8,13 +8,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentforge.container.stamps import Stamp, stamp_of
+
 if TYPE_CHECKING:
     from agentforge.container.application import AgentForge
 
 __all__ = ("FileWatch", "reload_on_change")
 
 _log = logging.getLogger("agentforge.container")
-_Stamp = tuple[int, int, int] | None
+_CHANGED = (-1, -1, -1)
 
 
 class FileWatch:
@@ -25,16 +27,26 @@ class FileWatch:
 
     def __init__(self, app: AgentForge) -> None:
         self._app = app
-        self._seen: dict[Path, _Stamp] = {}
+        self._seen: dict[Path, Stamp] = {}
         self.renew()
 
     def renew(self) -> None:
-        """Look at the files of the configuration as it is now, and take them as unchanged."""
-        self._seen = {path: _stamp(path) for path in self._app.files}
+        """Watch the files of the configuration as it is now, against what was read of them: what has changed since
+        counts, though it was before this call."""
+        self._seen = {}
+        for path in self._app.files:
+            stamp = stamp_of(path)  # before its text, so that a change in between counts as well
+            self._seen[path] = stamp if self._app.as_read(path) else _CHANGED
+
+    def widen(self) -> None:
+        """After a reload that failed: watch what it has read as well, from now on."""
+        for path in self._app.files:
+            if path not in self._seen:
+                self._seen[path] = stamp_of(path)
 
     def changed(self) -> tuple[Path, ...]:
         """The files that have changed; each change is told once."""
-        now = {path: _stamp(path) for path in self._seen}
+        now = {path: stamp_of(path) for path in self._seen}
         found = tuple(path for path, stamp in now.items() if stamp != self._seen[path])
         self._seen = now
         return found
@@ -60,17 +72,10 @@ async def reload_on_change(
         try:
             await app.reload()
         except Exception as error:
+            watch.widen()
             if failed is not None:
                 failed(error)
             else:
                 _log.warning("the configuration was not reloaded: %s", app.plan.secrets.mask(str(error)))
         else:
             watch.renew()
-
-
-def _stamp(path: Path) -> _Stamp:
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

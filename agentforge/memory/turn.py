@@ -14,7 +14,7 @@ from agentforge.memory.key import MemoryKey
 from agentforge.memory.settings import MemorySettings
 from agentforge.memory.store import MemoryStore
 from agentforge.memory.summarising import Condenser
-from agentforge.memory.turns import find, instructions_of, without_instructions
+from agentforge.memory.turns import find, instructions_of, question_places, without_instructions
 from agentforge.memory.windows import Everything
 from agentforge.model.events import Notice
 from agentforge.model.history import History, mend_history
@@ -60,6 +60,9 @@ class Turn:
         self._origin = _Origin(store, settings, conversation, stored_version)
         self._open = True
         self._condensing = True
+        #: What of the conversation the turn's messages hold themselves, once that is known.
+        self._known: Sequence[ChatMessage] | None = None
+        self._sent: tuple[ChatMessage, ...] = ()
         #: What goes before the turn: the conversation, cut to the window as far as that was needed yet.
         self._base = conversation.messages
         if not isinstance(settings.window, Condenser):
@@ -89,6 +92,7 @@ class Turn:
             said = without_instructions(fitted)
             before = said[: len(said) - len(without_instructions(own))]
             self._base = History((*instructions_of(self._base), *before))
+            self._sent = said
         return fitted
 
     def new_in(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
@@ -179,13 +183,31 @@ class Turn:
         return History(mended)
 
     def _known_in(self, own: Sequence[ChatMessage]) -> tuple[int | None, int]:
-        """Where the conversation stands in the turn's messages already, and how long it is there."""
-        for known in (self._origin.conversation.messages, self._base):
-            said = without_instructions(known)
-            at = find(said, own)
-            if at is not None:
-                return at, len(said)
-        return None, 0
+        """Where the conversation stands in the turn's messages already, and how long it is there.
+
+        What of it they hold is decided when they are first seen: later on the turn may have come to say the same."""
+        if self._known is None:
+            at, length = self._found_in(own)
+            self._known = own[at : at + length] if at is not None else ()
+            return at, length
+        known = self._known
+        if not known and self._sent and without_instructions(own)[: len(self._sent)] == self._sent:
+            known = without_instructions(self._base)  # what `fit` gave is given back
+        at = find(known, own)
+        return (None, 0) if at is None else (at, len(known))
+
+    def _found_in(self, own: Sequence[ChatMessage]) -> tuple[int | None, int]:
+        """The whole conversation, its newest whole turns as a window keeps them, or what the window made of it."""
+        said = without_instructions(self._origin.conversation.messages)
+        if said and said[-1] in own:
+            for first in (0, *question_places(said)):
+                at = find(said[first:], own)
+                if at is not None:
+                    return at, len(said) - first
+        # A summary stands in the window alone.
+        said = without_instructions(self._base)
+        at = find(said, own)
+        return (None, 0) if at is None else (at, len(said))
 
     def _check_size(self) -> None:
         size = len(json.dumps(self.state, default=str).encode("utf-8", "surrogatepass"))

@@ -5,13 +5,13 @@ A turn is a question and everything up to the next one, so that no cut ever part
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentforge.model.history import History
 from agentforge.model.messages import ChatMessage, SystemMessage, ToolExecutionResultMessage, UserMessage
 
-__all__ = ("Turns", "find", "first_running", "instructions_of", "without_instructions")
+__all__ = ("Turns", "find", "first_running", "instructions_of", "question_places", "without_instructions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,13 @@ def instructions_of(messages: Sequence[ChatMessage]) -> tuple[SystemMessage, ...
 def without_instructions(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     """The messages but for the system messages."""
     return tuple(message for message in messages if not isinstance(message, SystemMessage))
+
+
+def question_places(said: Sequence[ChatMessage]) -> Iterator[int]:
+    """Where whole turns begin after the first, in messages without instructions."""
+    for at in range(1, len(said)):
+        if isinstance(said[at], UserMessage) and not isinstance(said[at - 1], UserMessage):
+            yield at
 
 
 def find(part: Sequence[ChatMessage], messages: Sequence[ChatMessage]) -> int | None:

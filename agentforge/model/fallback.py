@@ -23,6 +23,7 @@ from agentforge.errors import (
     PermissionDeniedError,
     ProtocolError,
     RateLimitError,
+    StreamTruncatedError,
     UnsupportedFeatureError,
 )
 from agentforge.masking import Secrets
@@ -135,16 +136,25 @@ class FallbackChatModel:
         """The events of the first member that shows any."""
         failures: list[ModelError] = []
         for member in self.members:
-            shown = False
+            shown = done = False
+            notice = self._notice(failures)
+            # What a member has to say of itself is told with what it answers: it may fail yet.
+            waiting: list[ChatEvent] = [] if notice is None else [notice]
             try:
                 async with aclosing(member.stream(request)) as events:
                     async for event in events:
-                        notice = self._notice(failures)
-                        if notice is not None and not shown:
-                            yield notice
+                        if type(event) is Notice and not shown:
+                            waiting.append(event)
+                            continue
                         shown = True
+                        for earlier in waiting:
+                            yield earlier
+                        waiting.clear()
+                        done = done or type(event) is ResponseDone
                         yield event if type(event) is not ResponseDone else ResponseDone(_noted(event.response, notice))
-                return
+                if done:
+                    return
+                raise StreamTruncatedError("the model's stream ended without a response")
             except ModelError as error:
                 if shown or not self._goes_on(error, failures):
                     raise

@@ -298,12 +298,13 @@ def check_advisors(advisors: Sequence[Any], context: CheckContext, *, tool_calli
     if len(callers) > 1:
         ids = " and ".join(f"'{bean_id}'" for _, bean_id in callers)
         step = "Take all but one of them out of the list."
-        yield Finding(f"a chain has one tool advisor at most, and {ids} both are", f"advisors.{callers[1][0]}", step)
+        message = f"a chain has one tool advisor at most, and {ids} both are"
+        yield Finding(message, f"advisors.{callers[1][0]}", step, AdvisorOrderError.code)
         return
     try:
         links = planned_chain(advisors, context, tool_calling=tool_calling)
     except AdvisorOrderError as error:
-        yield Finding(error.message, "advisors", error.next_step)
+        yield Finding(error.message, "advisors", error.next_step, error.code)
     else:
         context.arranged["advisors"] = [(link.name, link.reason) for link in links]
 

@@ -22,11 +22,13 @@ __all__ = ("CheckContext", "CheckedBean", "Finding")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong: what, in which setting (its dotted path, such as ``tools.1``), and what to do."""
+    """One thing that is wrong: what, in which setting (its dotted path, such as ``tools.1``), and what to do. ``code``
+    is the stable code of an error that says the same; unset: that of a value that does not fit."""
 
     message: str
     path: str = ""
     next_step: str | None = None
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from agentforge.plugin.constructor import made_with, needs_of, read_value, reader_of, result_kind
-from agentforge.plugin.faults import ComponentError, place_of
+from agentforge.plugin.faults import ComponentError, ends_the_program, place_of, words_of
 from agentforge.plugin.parameter import Need
 
 __all__ = ("Components",)
@@ -141,8 +141,8 @@ class Components:
     def _is_component(self, value: object) -> bool:
         if not (inspect.isclass(value) or inspect.isfunction(value)):
             return False
-        home = value.__module__ or ""
-        return any(home == root or home.startswith(f"{root}.") for root in self.roots)
+        home = getattr(value, "__module__", None)
+        return isinstance(home, str) and any(home == root or home.startswith(f"{root}.") for root in self.roots)
 
     def _modules(self) -> list[ModuleType]:
         modules: list[ModuleType] = []
@@ -164,7 +164,7 @@ class Components:
         here = [self.folder / top, self.folder / f"{top}.py"]
         if loaded is None or not any(path.exists() for path in here):
             return
-        places = [*getattr(loaded, "__path__", ()), getattr(loaded, "__file__", None) or ""]
+        places = [*vars(loaded).get("__path__", ()), vars(loaded).get("__file__") or ""]
         if not any(place and _same(place, path) for place in places for path in here):
             raise ComponentError(
                 f"{top!r} of 'scan' lies beside the file, but another module of that name is loaded already",
@@ -181,7 +181,8 @@ class Components:
 
 def _below(module: ModuleType, root: str) -> Iterator[ModuleType]:
     """The public modules of a package, those of the packages inside it included."""
-    for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
+    # Of the module itself: one that answers to every name with a function of its own may raise there.
+    for found in pkgutil.iter_modules(vars(module).get("__path__", ()), f"{module.__name__}."):
         if not found.name.rpartition(".")[2].startswith("_"):
             inner = _imported(found.name, root)
             yield inner
@@ -191,7 +192,9 @@ def _below(module: ModuleType, root: str) -> Iterator[ModuleType]:
 def _imported(name: str, root: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if ends_the_program(error):
+            raise
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing:
             message, step = (
@@ -199,7 +202,7 @@ def _imported(name: str, root: str) -> ModuleType:
                 "Correct the name; it is looked for beside the file first.",
             )
         else:
-            message = f"{name!r} of 'scan' cannot be imported: {type(error).__name__}: {error}{place_of(error)}"
+            message = f"{name!r} of 'scan' cannot be imported: {words_of(error)}{place_of(error)}"
             step = "Correct the module."
         raise ComponentError(message, next_step=step) from error
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from agentforge.plugin.faults import ComponentError
+from agentforge.plugin.faults import ComponentError, words_of
 from agentforge.plugin.parameter import Need, need_of
 
 __all__ = ("made_with", "needs_of", "read_value", "reader_of", "result_kind")
@@ -24,15 +25,16 @@ def needs_of(component: Any, *, called: bool = False) -> Mapping[str, Need]:
     parameter that can only be given by position."""
     if not (called or inspect.isclass(component)):
         return {}
-    target, name = _target(component, called=called), component.__name__
+    name = component.__name__
+    if not called:
+        _check_can_be_made(component)
     try:
         signature = inspect.signature(component)
     except ValueError:
         return {}  # a class of the language's own makers, such as a dict
-    try:
-        hints = typing.get_type_hints(target, include_extras=True)
-    except (TypeError, NameError, AttributeError) as error:
+    except Exception as error:
         raise _unreadable(component, error) from error
+    hints = _hints_of(component) if called else _constructor_hints(component, signature.parameters)
     found: dict[str, Need] = {}
     for key, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -67,10 +69,7 @@ def result_kind(function: Any) -> type:
             f"the function {name!r} yields and cannot make a bean",
             next_step="Return the object, or make it an @asynccontextmanager.",
         )
-    try:
-        hint = typing.get_type_hints(function).get("return")
-    except (TypeError, ValueError, NameError, AttributeError) as error:
-        raise _unreadable(function, error) from error
+    hint = _hints_of(function, of=function).get("return")
     if entered:
         hint = next(iter(typing.get_args(hint)), None)
     kind = typing.get_origin(hint) or hint
@@ -159,8 +158,43 @@ def _checked(component: Any, need: Need, value: object, reader: Any) -> object:
         ) from None
 
 
-def _target(component: Any, *, called: bool) -> Any:
-    return component if called else component.__init__
+def _check_can_be_made(component: type) -> None:
+    """Raise `ComponentError` for a class of which no object can be made."""
+    name = component.__name__
+    if getattr(component, "_is_protocol", False):
+        raise ComponentError(
+            f"{name!r} is a protocol, and no object can be made of it", next_step="Name a class that fulfils it."
+        )
+    if inspect.isabstract(component):
+        missing = ", ".join(repr(each) for each in sorted(vars(component).get("__abstractmethods__", ())))
+        raise ComponentError(
+            f"{name!r} is abstract: it has no {missing}", next_step="Name a class that is derived from it."
+        )
+
+
+def _constructor_hints(component: type, parameters: Collection[str]) -> Mapping[str, Any]:
+    """The hints of what makes an object of a class: its ``__init__``, else its ``__new__``, and where these are made
+    from the class's fields (a named tuple, a model of pydantic), those of the fields."""
+    made_by = next((vars(each)["__init__"] for each in component.__mro__[:-1] if "__init__" in vars(each)), None)
+    made_by = inspect.unwrap(made_by or component.__new__)
+    hints: Mapping[str, Any] = {}
+    own: Collection[str] = ()
+    # A function that was made at run time knows nothing of the module in which the hints were written.
+    if inspect.isfunction(made_by) and made_by.__globals__.get("__name__") in sys.modules:
+        hints, own = _hints_of(component, of=made_by), inspect.signature(made_by).parameters
+    if set(parameters) <= set(own):
+        return hints
+    fields = _hints_of(component, of=component)
+    return {**{name: hint for name, hint in fields.items() if name not in own}, **hints}
+
+
+def _hints_of(component: Any, *, of: Any = None) -> Mapping[str, Any]:
+    """The hints of a class or function, ``Annotated`` kept. They are read by running what stands there, which may raise
+    anything. Raises `ComponentError`."""
+    try:
+        return typing.get_type_hints(component if of is None else of, include_extras=True)
+    except Exception as error:
+        raise _unreadable(component, error) from error
 
 
 def _maker(component: Any) -> str:
@@ -169,7 +203,10 @@ def _maker(component: Any) -> str:
 
 
 def _unreadable(component: Any, error: Exception) -> ComponentError:
+    unknown = isinstance(error, NameError)
     return ComponentError(
-        f"{_maker(component)} cannot be read: {error}",
-        next_step="Import the types of its hints where it is defined, not only for type checkers.",
+        f"{_maker(component)} cannot be read: {error if unknown else words_of(error)}",
+        next_step="Import the types of its hints where it is defined, not only for type checkers."
+        if unknown
+        else "Correct its type hints.",
     )

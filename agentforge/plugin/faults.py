@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agentforge.errors import ConfigurationError
+from agentforge.errors import AgentForgeError, ConfigurationError
 
-__all__ = ("BeanTypeError", "ComponentError", "PluginError", "place_of")
+__all__ = ("BeanTypeError", "ComponentError", "PluginError", "ends_the_program", "place_of", "words_of")
 
 _OURS = ("agentforge", "pluggy")
 
@@ -25,6 +25,23 @@ class ComponentError(ConfigurationError):
     """A component that the ``scan`` roots do not hold, or that cannot be made."""
 
     code = "AF203"
+
+
+def ends_the_program(error: BaseException) -> bool:
+    """Whether what somebody's code raised is meant for the whole program: an interrupt, or the end that a signal has
+    asked for, which is a `SystemExit` of a class of its own. All else, ``sys.exit()`` too, is that code's failure."""
+    return isinstance(error, KeyboardInterrupt) or (isinstance(error, SystemExit) and type(error) is not SystemExit)
+
+
+def words_of(error: BaseException) -> str:
+    """The class and the words of what somebody's code raised."""
+    if isinstance(error, AgentForgeError):
+        return error.message
+    try:
+        text = str(error).strip()
+    except Exception:  # an exception whose own text fails still has a name
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def place_of(error: BaseException) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "AGENTFORGE_API",
+    "agentforge_advisor_called",
     "agentforge_bean_created",
     "agentforge_bean_types",
     "agentforge_commands",
@@ -105,6 +106,12 @@ def agentforge_model_called(
     model: ChatModel, request: ChatRequest, response: ChatResponse | None, error: BaseException | None, seconds: float
 ) -> None:
     """A model answered, or failed with ``error``, after so many seconds."""
+
+
+@_hookspec
+def agentforge_advisor_called(name: str, place: int, seconds: float, error: BaseException | None) -> None:
+    """A turn, or inside the tool loop a round, has passed an advisor (``place`` 0 is the outermost), or failed there
+    with ``error``; the seconds include all that is further in."""
 
 
 @_hookspec

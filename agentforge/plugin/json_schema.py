@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentforge.config.definition import FORMAT_VERSION, RESERVED_IDS
+from agentforge.config.diagnostic import with_article
 from agentforge.plugin.options_schema import OPTIONS
 from agentforge.plugin.settings_schema import PLACEHOLDER, settings_schema
 
@@ -134,7 +135,7 @@ class _Schema:
             }
             whole = {"allOf": [_of_type(name, {"required": need}) for name, need in needs.items() if need]}
             self._definitions[known] = {
-                "description": f"A bean that is a {kind.__name__}, in place.",
+                "description": f"A bean that is {with_article(kind.__name__)}, in place.",
                 "type": "object",
                 "if": {"required": ["ref"]},
                 "then": {

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentforge.plugin.command import Command
 from agentforge.plugin.discovery import Found, discover, distinct, usual_distribution
-from agentforge.plugin.faults import PluginError, place_of
+from agentforge.plugin.faults import PluginError, ends_the_program, place_of, words_of
+from agentforge.plugin.secret_source import SecretSourceError, SecretTimeoutError, asked
 from agentforge.plugin.state import PluginState, State
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class Plugins:
     """The installed plugins of one application context.
 
     ``allow``: only these names may load (``None``: all, empty: none). ``block``: these may not. ``entry_points``: the
-    plugins to know instead of the installed ones. Nothing is read before the first use, nothing is imported before a
+    plugins to know instead of the installed ones. ``secret_timeout``: the seconds that a plugin has to give a secret;
+    one that takes longer is not asked again. Nothing is read before the first use, nothing is imported before a
     plugin is asked for by `load`. Safe to use from several threads.
     """
 
@@ -39,12 +41,16 @@ class Plugins:
         entry_points: Iterable[Found] | None = None,
         *,
         clock: Callable[[], float] = time.perf_counter,
+        secret_timeout: float = 30.0,
     ) -> None:
         self._allow = None if allow is None else frozenset(allow)
         self._block = frozenset(block)
         self._narrowed: tuple[frozenset[str] | None, frozenset[str]] = (None, frozenset())
         self._given = None if entry_points is None else distinct(entry_points)
         self._clock = clock
+        self._patience = secret_timeout
+        #: Those that did not answer when they were asked for a secret; they are not waited for again.
+        self._stuck: set[str] = set()
         self._lock = threading.RLock()
         self._found: Mapping[str, tuple[Found, ...]] | None = None
         self._states: dict[str, tuple[PluginState, ...]] = {}
@@ -58,7 +64,7 @@ class Plugins:
 
     def fresh(self) -> Plugins:
         """Another set of the same plugins under the same switches, with nothing loaded: for another configuration."""
-        return Plugins(self._allow, self._block, self._given, clock=self._clock)
+        return Plugins(self._allow, self._block, self._given, clock=self._clock, secret_timeout=self._patience)
 
     # -- what there is ---------------------------------------------------------------------------
 
@@ -101,7 +107,7 @@ class Plugins:
         """Import the plugin of this name and register all it brings, once; a failure is kept in its state.
 
         Does nothing for a name that is not installed, blocked or ambiguous; ask `state` what came of it. Catches
-        what the plugin raises, `SystemExit` too, and lets `KeyboardInterrupt` pass.
+        what the plugin raises, `SystemExit` too, and lets an interrupt and the end by a signal pass.
         """
         with self._lock:
             found = self._installed().get(prefix)
@@ -165,14 +171,18 @@ class Plugins:
         failed: list[PluginError] = []
         for owner, implementation in sources:
             try:
-                found = implementation.function(*[name for _ in implementation.argnames])
-                if found is None:
-                    continue
-                if isinstance(found, str):
+                if owner in self._stuck:
+                    raise SecretSourceError(f"it gave no answer in {self._patience:g} s")
+                found = asked(implementation, name, self._patience)
+                if found is not None:
                     return found
-                raise TypeError("a secret is a text")
-            except (Exception, SystemExit) as error:
-                words = f"{type(error).__name__}{place_of(error)}"
+            except BaseException as error:
+                if ends_the_program(error):
+                    raise
+                if isinstance(error, SecretTimeoutError):
+                    self._stuck.add(owner)
+                ours = isinstance(error, SecretSourceError)
+                words = str(error) if ours else f"{type(error).__name__}{place_of(error)}"
                 failure = PluginError(
                     f"the plugin {owner!r} failed to give the secret {name!r}: {words}",
                     next_step=f"Correct the plugin {owner!r} or what it needs, or give the secret in the environment.",
@@ -198,7 +208,9 @@ class Plugins:
         for plugin, implementation in observers:
             try:
                 implementation.function(*[arguments[name] for name in implementation.argnames])
-            except Exception as error:
+            except BaseException as error:
+                if ends_the_program(error):
+                    raise
                 self._report(plugin, hook, error)
 
     def observes(self, hook: str) -> bool:
@@ -251,10 +263,12 @@ class Plugins:
         try:
             module = entry.load()
             made = register(self._pluggy(), module, entry.name, prefix=entry.name, known=known)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if ends_the_program(error):
+                raise
             if isinstance(error, IncompatibleError):
                 state = "incompatible"
-            reason = _words_of(error) + place_of(error)
+            reason = words_of(error) + place_of(error)
             _log.warning("plugin %r (%s %s) was set aside: %s", entry.name, entry.distribution, entry.version, reason)
             return replace(before, state=state, seconds=self._clock() - started, reason=reason, cause=error)
         self._types[entry.name] = {item.name: item for item in made.types}
@@ -282,7 +296,7 @@ class Plugins:
                 f"no plugin {name!r} is installed", next_step=f"Install one, such as {usual_distribution(name)}."
             )
         if state.state != "active":
-            raise PluginError(str(state), next_step="Correct or allow it; 'agentforge plugins --load' says more.")
+            raise PluginError(str(state), next_step="Correct or allow it; 'agentforge plugins' says more.")
 
     def _pluggy(self) -> Any:
         if self._manager is None:
@@ -304,22 +318,9 @@ class Plugins:
         )
         return tuple((implementation.plugin_name, implementation) for implementation in found)
 
-    def _report(self, plugin: str, hook: str, error: Exception) -> None:
+    def _report(self, plugin: str, hook: str, error: BaseException) -> None:
         with self._lock:
             first = (plugin, hook) not in self._reported
             self._reported.add((plugin, hook))
         if first:
-            _log.warning("plugin %r failed in its hook %s: %s", plugin, hook, _words_of(error))
-
-
-def _words_of(error: BaseException) -> str:
-    """The class and the words of what a plugin raised."""
-    from agentforge.errors import AgentForgeError
-
-    if isinstance(error, AgentForgeError):
-        return error.message
-    try:
-        text = str(error).strip()
-    except Exception:  # an exception whose own text fails still has a name
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+            _log.warning("plugin %r failed in its hook %s: %s", plugin, hook, words_of(error))

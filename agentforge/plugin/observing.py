@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from agentforge.advisor import Advised
 from agentforge.client import CallObserver, ChatObserver
 from agentforge.model import ChatModel, ChatRequest, ChatResponse, ToolExecutionRequest
 from agentforge.plugin.manager import Plugins
-from agentforge.tool.execution import ToolExecution, ToolInterceptor
+from agentforge.tool.execution import Run, ToolExecution, ToolInterceptor
 
 __all__ = ("PluginObserver", "interceptors_of", "observer_of")
 
@@ -44,11 +45,23 @@ class PluginObserver:
         self._plugins.call_observers("agentforge_tool_called", execution=execution)
 
 
+class _WithAdvisors(PluginObserver):
+    """One that hears of passes through advisors, too."""
+
+    def advisor_called(
+        self, name: str, place: int, run: Run, advised: Advised | None, error: BaseException | None, seconds: float
+    ) -> None:
+        """See the hook ``agentforge_advisor_called``."""
+        self._plugins.call_observers("agentforge_advisor_called", name=name, place=place, seconds=seconds, error=error)
+
+
 def observer_of(plugins: Plugins | None) -> ChatObserver | None:
     """An observer for the plugins; ``None`` when none of them listens to a client, so that it costs nothing."""
-    if plugins is None or not any(map(plugins.observes, _TOLD_BY_CLIENT)):
+    if plugins is None:
         return None
-    return PluginObserver(plugins)
+    if plugins.observes("agentforge_advisor_called"):
+        return _WithAdvisors(plugins)
+    return PluginObserver(plugins) if any(map(plugins.observes, _TOLD_BY_CLIENT)) else None
 
 
 def interceptors_of(plugins: Plugins | None) -> tuple[ToolInterceptor, ...]:

@@ -66,6 +66,11 @@ def need_of(name: str, hint: Any, *, required: bool, component: str) -> Need:
         provider = kind is not None
     else:
         kind = _bean_kind(inner, qualified=qualifier is not None)
+    if qualifier is not None and not (isinstance(qualifier, str) and qualifier):
+        raise ComponentError(
+            f"the parameter {name!r} of {component!r} has a Qualifier without a name",
+            next_step='Write Annotated[X, Qualifier("NAME")].',
+        )
     return Need(
         name,
         kind,
@@ -84,7 +89,12 @@ def _unwrapped(hint: Any) -> tuple[Any, bool, str | None]:
     may_be_none, qualifier = False, None
     while True:
         if get_origin(hint) is Annotated:
-            marks = [mark.name for mark in hint.__metadata__ if isinstance(mark, Qualifier)]
+            # The class itself is a mark that was meant to be called.
+            marks = [
+                mark.name if isinstance(mark, Qualifier) else ""
+                for mark in hint.__metadata__
+                if isinstance(mark, Qualifier) or mark is Qualifier
+            ]
             qualifier = marks[0] if marks else qualifier
             hint = get_args(hint)[0]
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -96,6 +97,12 @@ def _check_hook(manager: Any, caller: Any, implementation: Any) -> None:
         )
     if implementation.wrapper or implementation.hookwrapper:
         raise PluginError(f"its hook {caller.name!r} is a wrapper; hooks register or observe and wrap nothing")
+    made = implementation.function
+    if inspect.iscoroutinefunction(made) or inspect.isasyncgenfunction(made) or inspect.isgeneratorfunction(made):
+        raise PluginError(
+            f"its hook {caller.name!r} is async or yields, and would never run",
+            next_step="Make it a plain function.",
+        )
 
 
 def _collect(plugin: object, callers: Iterable[Any], hook: str, add: Callable[..., None]) -> None:

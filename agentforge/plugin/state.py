@@ -33,6 +33,11 @@ class PluginState:
         """Whether it can bring what it declares."""
         return self.state in ("found", "active")
 
+    @property
+    def words(self) -> str:
+        """The state as the end of a sentence: ``is blocked``, ``has failed``."""
+        return "has failed" if self.state == "failed" else f"is {self.state}"
+
     def __str__(self) -> str:
         reason = f": {self.reason}" if self.reason else ""
-        return f"plugin {self.name!r} ({self.distribution} {self.version}) is {self.state}{reason}"
+        return f"plugin {self.name!r} ({self.distribution} {self.version}) {self.words}{reason}"

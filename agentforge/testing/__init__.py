@@ -22,8 +22,10 @@ from agentforge.testing.endpoint_turn import EndpointReply, EndpointTurn
 
 if TYPE_CHECKING:
     from agentforge.testing.contracts import (
+        AdvisorContract,
         ChatModelContract,
         ErrorHandlerContract,
+        MemoryStoreContract,
         PluginContract,
         ToolGateContract,
         ToolInterceptorContract,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = (
+    "AdvisorContract",
     "Cassette",
     "ChatModelContract",
     "EndpointReply",
@@ -38,6 +41,7 @@ __all__ = (
     "EndpointTurn",
     "ErrorHandlerContract",
     "Interaction",
+    "MemoryStoreContract",
     "PluginContract",
     "RecordedRequest",
     "RecordedResponse",

@@ -6,7 +6,7 @@ AgentForge does where `docs/reference/differences.md` says that it decides other
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,14 @@ import pytest
 
 from agentforge import (
     ChatRequest,
+    Run,
     RunFinished,
     ScriptedChatModel,
     ToolChatResult,
     ToolService,
     tool,
 )
+from agentforge.client import ChatClient, Prompt
 from agentforge.model import History
 from agentforge.model.scripted import call
 from agentforge.tool import MISSING, StaticTools
@@ -29,6 +31,7 @@ __all__ = (
     "ANSWER",
     "FACES",
     "Conversation",
+    "ask",
     "converse",
     "differs",
     "differs_row",
@@ -93,6 +96,35 @@ async def converse(
         result = await service.chat(model, None, "question", **options)
     assert tuple(History.of(tuple(result.messages))) == tuple(result.messages)
     return Conversation(result, model.requests, seen)
+
+
+async def ask(
+    turns: Sequence[Any] | ScriptedChatModel,
+    *advisors: Any,
+    streamed: bool = False,
+    tools: Sequence[Any] = (),
+    question: str | Sequence[Any] = "question",
+    run: Run | None = None,
+    prepare: Callable[[Prompt], Prompt] = lambda prompt: prompt,
+    **settings: Any,
+) -> Conversation:
+    """Hold one turn with a client that has these advisors, over the face that is asked for; its history is valid, or
+    this fails."""
+    model = turns if isinstance(turns, ScriptedChatModel) else ScriptedChatModel(list(turns))
+    before = len(model.requests)
+    seen: list[Any] = []
+    async with ChatClient(model, tools=tools, advisors=advisors, **settings) as client:
+        given = (question,) if isinstance(question, str) else tuple(question)
+        prompt = prepare(client.prompt(*given))
+        if streamed:
+            async with prompt.stream(run) as events:
+                seen = [event async for event in events]
+            result = events.result
+            assert isinstance(seen[-1], RunFinished)
+        else:
+            result = await prompt.call(run)
+    assert tuple(History.of(tuple(result.messages))) == tuple(result.messages)
+    return Conversation(result, model.requests[before:], seen)
 
 
 async def received(hint: Any, arguments: Mapping[str, object] | str, default: Any = MISSING, **options: Any) -> Any:

@@ -270,13 +270,25 @@ async def test_beans_are_built_once_opened_after_their_needs_and_all_closed_in_r
 ) -> None:
     kit = Kit(tmp_path)
     wanted = row["expected"]["values"]
-    app = await application(row, kit).start()
+    app = application(row, kit)
+    over = asyncio.Event()
+
+    async def hold() -> None:
+        async with app:
+            over.set()
+            if "cancel" in row["input"].get("lifecycle", ""):
+                await asyncio.Event().wait()
+
+    holding = asyncio.create_task(hold())
+    await over.wait()
     if "cancel" in row["input"].get("lifecycle", ""):
+        await asyncio.sleep(0)
+        holding.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await app.stop()
+            await holding
         assert "ValueError: c fails" in caplog.text
     else:
-        await app.stop()
+        await holding
 
     made = noted(kit, "make")
     assert {name: made.count(name) for name in wanted.get("built", {})} == wanted.get("built", {})

@@ -34,7 +34,7 @@ HARD = ("needs", "named", "depends_on", "argument", "nested", "typed", "qualifie
 SOFT = ("later", "callable", "written")
 #: What it asks for while it is made.
 EAGER = ("called", "looked up")
-_TROUBLES: tuple[Trouble, ...] = ("", "", "", "raises", "raises ours", "cancelled")
+_TROUBLES: tuple[Trouble, ...] = ("", "", "", "raises", "raises ours", "cancelled", "ends")
 _numbers = itertools.count()
 
 

@@ -12,7 +12,6 @@ from typing import get_args
 
 import pytest
 
-from agentforge.cli.as_data import event_name
 from agentforge.cli.commands import COMMANDS
 from agentforge.cli.usage import Parser, add_common_options
 from agentforge.config import BeanOptions
@@ -20,7 +19,7 @@ from agentforge.config.definition import ROOT_KEYS
 from agentforge.model import ChatEvent
 from agentforge.plugin import BeanContext, BeanType, PluginState, hooks
 from agentforge.plugin.state import State
-from agentforge.tool.execution import RunEvent
+from agentforge.tool.execution import RunEvent, event_name
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 NAME = re.compile(r"`([^`]+)`")

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("plugins/*/README.md"))]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *(page for folder in ("docs", "config") for page in sorted((ROOT / folder).rglob("*.md"))),
+    *sorted(ROOT.glob("plugins/*/README.md")),
+]
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 

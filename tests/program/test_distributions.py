@@ -63,7 +63,7 @@ def states(target: Path, tmp_path: Path, *words: str, code: int, **environment: 
 
 def test_a_listing_imports_none_of_them(target: Path, tmp_path: Path) -> None:
     """From metadata alone every one is known, and only the name that two have is a fault."""
-    found = states(target, tmp_path, code=0)
+    found = states(target, tmp_path, "--no-load", code=0)
 
     assert {name for name, each in found.items() if each["state"] == "duplicate"} == {"twin"}
     assert {each["state"] for each in found.values()} == {"found", "duplicate"}

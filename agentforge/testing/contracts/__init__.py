@@ -4,16 +4,20 @@ Each class is one kind; a subclass overrides the one method that makes the thing
 ``test_`` methods of ``Test`` classes (pytest does) finds the rest. No test runner is imported here.
 """
 
+from agentforge.testing.contracts.advisor import AdvisorContract
 from agentforge.testing.contracts.chat_model import ChatModelContract
 from agentforge.testing.contracts.error_handler import ErrorHandlerContract
 from agentforge.testing.contracts.gate import ToolGateContract
 from agentforge.testing.contracts.interceptor import ToolInterceptorContract
+from agentforge.testing.contracts.memory_store import MemoryStoreContract
 from agentforge.testing.contracts.plugin import PluginContract
 from agentforge.testing.contracts.tool_source import ToolSourceContract
 
 __all__ = (
+    "AdvisorContract",
     "ChatModelContract",
     "ErrorHandlerContract",
+    "MemoryStoreContract",
     "PluginContract",
     "ToolGateContract",
     "ToolInterceptorContract",

@@ -171,7 +171,7 @@ class PluginContract:
         plugins = self._plugins()
         plugins.load_all()
         [state] = plugins.states()
-        must(state.state == "active", f"the plugin is {state.state}: {state.reason}")
+        must(state.state == "active", f"the plugin {state.words}: {state.reason}")
         return plugins, state
 
     def _types(self) -> Mapping[str, BeanType]:

@@ -27,6 +27,13 @@ from agentforge.tool.execution.gate import (
     ToolInterceptor,
     Verdict,
 )
+from agentforge.tool.execution.json_form import (
+    event_name,
+    event_to_json,
+    execution_to_json,
+    result_to_json,
+    rounds_of,
+)
 from agentforge.tool.execution.loop import CallModel, Finish, FinishKind, NextStep, RunBatch, Suspend, ToolLoop
 from agentforge.tool.execution.outcome import ToolOutcome
 from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
@@ -95,6 +102,11 @@ __all__ = (
     "bound_tools_from",
     "current_run",
     "current_run_loop",
+    "event_name",
+    "event_to_json",
+    "execution_to_json",
     "history_of",
+    "result_to_json",
+    "rounds_of",
     "run_of",
 )

@@ -11,6 +11,7 @@ from agentforge.model.history import History, mend_history
 from agentforge.model.messages import ChatMessage, UserMessage
 from agentforge.model.request import ChatRequestParameters
 from agentforge.tool.declare import is_seconds
+from agentforge.tool.execution.current import current_run
 from agentforge.tool.execution.run import Run
 
 __all__ = ("Messages", "check_asked", "history_of", "run_of")
@@ -54,14 +55,14 @@ def check_asked(parameters: object, model: object, method: str = "chat") -> None
 
 
 def run_of(context: Run | Mapping[str, object] | None, memory_id: object, timeout: float | None) -> Run:
-    """The run to use: the caller's own with what was given beside it, or a new one. Raises `RunArgumentError`, and
-    `RunStateError` for one that was used."""
+    """The run to use: the caller's own with what was given beside it, or a new one, whose parent is the run that this
+    code works for (a tool's, say). Raises `RunArgumentError`, and `RunStateError` for one that was used."""
     if timeout is not None and not is_seconds(timeout):
         raise RunArgumentError(f"timeout must be above 0 seconds, not {timeout!r}", next_step="Use None for no limit.")
     if context is not None and not isinstance(context, (Run, Mapping)):
         raise RunArgumentError(f"context must be a mapping or a Run, not {type(context).__name__}")
     if not isinstance(context, Run):
-        return Run(memory_id=memory_id, user_data=context, timeout=timeout)
+        return Run(memory_id=memory_id, user_data=context, timeout=timeout, parent=current_run())
     context.expect_new()
     if memory_id is not None:
         context.memory_id = memory_id

@@ -9,6 +9,7 @@ from agentforge.errors import RunError
 from agentforge.model.events import Notice
 from agentforge.model.history import History
 from agentforge.model.response import ChatResponse
+from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.tool.execution.result import ToolExecution
 from agentforge.tool.execution.state import ToolLoopState
@@ -60,6 +61,16 @@ class ToolChatResult:
         return self.text
 
     @property
+    def handed_back(self) -> tuple[ToolExecutionRequest, ...]:
+        """The calls of the last reply that the caller is to run: the reply is then in no history yet. Its message and
+        the results behind ``messages`` make the next request."""
+        if self.response is None or self.returned_directly:
+            return ()
+        message = self.response.ai_message
+        known = any(each is message or each == message for each in reversed(self.messages))
+        return () if known else message.tool_execution_requests
+
+    @property
     def immediate_results(self) -> tuple[object, ...]:
         """The objects that tools returned straight to the caller, in call order (text where there is no object)."""
         if not self.returned_directly:
@@ -68,5 +79,6 @@ class ToolChatResult:
         return tuple(result.text if result.result is None else result.result for result in results)
 
     def _last_batch(self) -> tuple[ToolExecution, ...]:
-        last = self.tool_executions[-1].round
-        return tuple(execution for execution in self.tool_executions if execution.round == last)
+        response = self.response
+        count = len(response.ai_message.tool_execution_requests) if response is not None else 0
+        return tuple(self.tool_executions[-count:]) if count else ()

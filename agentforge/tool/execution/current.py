@@ -6,6 +6,7 @@ Of nested runs the innermost counts. Once a run is over nobody works for it any 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,8 @@ class CurrentRun:
         """The run is over; what was before counts again."""
         token, self._token = self._token, None
         if token is not None:
-            _here.reset(token)
+            with suppress(ValueError):  # begun in another context, as a generator's may be: nothing to take back here
+                _here.reset(token)
         self.run = self.loop = None
 
 

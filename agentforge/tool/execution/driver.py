@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -47,10 +47,16 @@ _NOTHING_SET = ChatRequestParameters()
 
 
 class Answer(NamedTuple):
-    """A reply, and what the request really offered where that is not what it was given."""
+    """A reply, and what was really asked where that is not what was given.
+
+    ``offered`` is what the request offered, ``tools`` the names of those that were left of what was given. ``forced``
+    says whether the model was asked with the request's tool choice: an answer that no model gave owes no call.
+    """
 
     response: ChatResponse
     offered: Mapping[str, OfferedTool] | None = None
+    tools: Collection[str] | None = None
+    forced: bool = True
 
 
 class Rounds(Protocol):
@@ -206,12 +212,15 @@ class _Turn:
         #: The round in which a forced tool choice holds; a reply that paused does not use it up.
         self._first = 0
         self._timed: dict[int, ToolExecution] = {}
-        self._seen = len(run.tool_executions)
+        #: How many of the loop's records are among the run's executions: those of a saved turn are not yet.
+        self._seen = 0
+        run.round = max(0, loop.state.model_calls - 1)
         run.messages = loop.messages
         run.converters = driver.settings.converters
 
     async def go(self) -> ToolChatResult:
         loop = self.loop
+        self.sync()
         while True:
             step = loop.next()
             if type(step) is CallModel:
@@ -278,12 +287,12 @@ class _Turn:
         if self.emit is not None:
             await self.emit(RoundStarted(number))
         request = ChatRequest(messages, parameters)
-        offered: Mapping[str, OfferedTool] | None = None
         if self.rounds is not None:
-            response, offered = await self.rounds.ask(number, request)
+            answer = await self.rounds.ask(number, request)
         else:
             assert self.ask is not None
-            response = await self.ask(request)
+            answer = Answer(await self.ask(request))
+        response = answer.response
         if not isinstance(response, ChatResponse):
             raise ModelError(f"the model returned {type(response).__name__}, not a ChatResponse")
         if self.rounds is None:
@@ -292,10 +301,13 @@ class _Turn:
         if calls and self.rounds is not None and not self.rounds.runs(response):
             self.handed_back = response
             return
-        self.loop.replied(response, toolset.offered if offered is None else offered)
+        offered = toolset.offered if answer.offered is None else answer.offered
+        if answer.offered is None and answer.tools is not None:
+            offered = {name: tool for name, tool in offered.items() if name in answer.tools}
+        self.loop.replied(response, offered)
         self.response = response
         choice = parameters.tool_choice
-        if choice is not None and choice.forces_a_call and not calls:
+        if choice is not None and choice.forces_a_call and answer.forced and not calls:
             self._no_call(response, repr(choice.names[0]) if choice.mode == "tool" else "a tool")
 
     def _no_call(self, response: ChatResponse, wanted: str) -> None:
@@ -322,10 +334,14 @@ class _Turn:
 
     async def _say_if_no_longer_forced(self, parameters: ChatRequestParameters) -> None:
         asked = self.parameters.tool_choice if self.parameters is not None else None
-        if asked is not None and asked != parameters.tool_choice:
-            await self.notice(
-                Notice("tool_choice_first_round_only", "the forced tool choice held for the first round only")
-            )
+        code = "tool_choice_first_round_only"
+        # Once a run, however many attempts it has.
+        if (
+            asked is not None
+            and asked != parameters.tool_choice
+            and all(each.code != code for each in self.run.notices)
+        ):
+            await self.notice(Notice(code, "the forced tool choice held for the first round only"))
 
     async def notice(self, notice: Notice) -> None:
         """Keep a notice for the result and tell whoever listens."""

@@ -142,7 +142,7 @@ class Run:
         self.attributes: MutableMapping[str, object] = {}
         self._begun = False
         self._over = False
-        self._endings: list[Callable[[], object]] | None = None
+        self._endings: list[tuple[Callable[[], object], bool]] | None = None
         self.secrets = Secrets()
         #: Asked before the usual conversion of what a tool returned; set by whoever drives the run.
         self.converters: Sequence[ToolResultConverter] = ()
@@ -182,8 +182,16 @@ class Run:
             raise RunStateError("this Run was used already", next_step="Make a new Run for each turn; they are cheap.")
 
     def resume_from(self, state: ToolLoopState) -> None:
-        """Go on with a saved turn; whoever drives the loop takes the state once."""
-        self._resume, self.resumed = state, True
+        """Go on with a saved turn; whoever drives the loop takes the state once. The caller's own stays as it is, and
+        what the turn has cost so far is counted."""
+        if not self.resumed:
+            self.token_usage = self.token_usage + state.token_usage
+        self._resume, self.resumed = state.copied(), True
+
+    @property
+    def resuming(self) -> bool:
+        """Whether there is a saved turn that nobody has taken up yet."""
+        return self._resume is not None
 
     def take_resume(self) -> ToolLoopState | None:
         """The saved turn to go on with, the first time it is asked for; afterwards ``None``."""
@@ -199,40 +207,50 @@ class Run:
         """Stop the run; `chat` raises `RunCancelledError` with a valid partial history. Safe from any thread."""
         self.cancellation.request(reason)
 
-    def on_end(self, callback: Callable[[], object]) -> None:
+    def on_end(self, callback: Callable[[], object], *, required: bool = False) -> None:
         """Call ``callback``, which may be async, when the run is over, however it ends; the last one noted comes first.
 
-        What fails in it is logged and changes nothing about the run. Raises `RunStateError` once the run is over.
+        What fails in it is logged and changes nothing about the run; with ``required`` it is the run's own failure,
+        where the run has none already. Raises `RunStateError` once the run is over.
         """
         if self._over:
             raise RunStateError("this Run is over", next_step="Note what is to be done at its end while it runs.")
         if self._endings is None:
             self._endings = []
-        self._endings.append(callback)
+        self._endings.append((callback, required))
 
     async def end(self) -> None:
-        """Do what `on_end` noted, each once; for whoever drives the run. A cancellation passes on after all is done."""
+        """Do what `on_end` noted, each once; for whoever drives the run. A cancellation, what ends the program, and
+        what failed though it was required, passes on after all is done."""
         self._over = True
         if not self._endings:
             return
         task = asyncio.current_task()
-        cancelled: asyncio.CancelledError | None = None
+        ended: BaseException | None = None
+        failure: Exception | None = None
         try:
             while self._endings:
                 before = task.cancelling() if task is not None else 0
+                callback, required = self._endings.pop()
                 try:
-                    waiting = self._endings.pop()()
+                    waiting = callback()
                     if inspect.isawaitable(waiting):
                         await waiting
-                except (Exception, asyncio.CancelledError) as error:
-                    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > before:
-                        cancelled = error
+                except BaseException as error:
+                    if not isinstance(error, Exception | asyncio.CancelledError):
+                        ended = error
+                    elif isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > before:
+                        ended = ended or error
+                    elif required and not self.failed and isinstance(error, Exception):
+                        self.failed, failure = True, error
                     else:
                         _log.warning("what was to be done at the end of a run failed", exc_info=error)
-            if cancelled is not None:
-                raise cancelled
+            if ended is not None:
+                raise ended
+            if failure is not None:
+                raise failure
         finally:
-            del cancelled  # else the error and this frame hold each other, and the run
+            del ended, failure  # else the error and this frame hold each other, and the run
 
     def partial(self) -> PartialRun:
         """What the run has done so far."""

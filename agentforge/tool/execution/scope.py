@@ -33,10 +33,11 @@ class RunScope:
 
     async def __aenter__(self) -> Run:
         run = self._run
-        if run.cancellation.requested:
-            raise self._error("cancelled")
-        if run.remaining() == 0:
-            raise self._error("timeout")
+        if run.cancellation.requested or run.remaining() == 0:
+            error = self._error("cancelled" if run.cancellation.requested else "timeout")
+            run.failed = True
+            await run.end()
+            raise error
         loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
         self._undo = run.cancellation.on_request(lambda: loop.call_soon_threadsafe(self._stop, "cancelled"))

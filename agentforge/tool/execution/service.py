@@ -280,7 +280,8 @@ class ToolService:
             self._models[id(model)] = model
         except TypeError:
             self._held_models[id(model)] = model
-        with self.settings.threads.lent():  # a tool that holds a conversation lends its thread meanwhile
+        # A tool that holds a conversation lends its thread meanwhile.
+        with self.settings.threads.lent(), self.runs.expecting():
             return self._background.run(work)
 
     @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from agentforge.errors import RunStateError
@@ -95,6 +95,16 @@ class ToolLoopState:
     waiting: dict[int, Ask] = field(default_factory=dict)
     #: How many of ``messages`` were there before the turn.
     given: int = 0
+
+    def copied(self) -> ToolLoopState:
+        """The same state, to be driven on while this one stays as it is."""
+        return replace(
+            self,
+            records=list(self.records),
+            offered=dict(self.offered),
+            results=dict(self.results),
+            waiting=dict(self.waiting),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object, versioned."""

@@ -23,7 +23,11 @@ class RunsUnderWay:
 
     def holding(self, run: Run) -> _Hold:
         """A block in which the run is under way."""
-        return _Hold(self, run)
+        return _Hold(self)
+
+    def expecting(self) -> _Hold:
+        """A block in which a run is about to begin, though another thread still has to be told."""
+        return _Hold(self)
 
     def when_idle(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` once, as soon as no run is under way (at once if none is), in the thread of the last."""
@@ -40,15 +44,13 @@ class RunsUnderWay:
 
 
 class _Hold:
-    __slots__ = ("_run", "_runs")
+    __slots__ = ("_runs",)
 
-    def __init__(self, runs: RunsUnderWay, run: Run) -> None:
+    def __init__(self, runs: RunsUnderWay) -> None:
         self._runs = runs
-        self._run = run
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> None:
         self._runs._held.add(self)
-        return self._run
 
     def __exit__(self, *_: object) -> None:
         self._runs._held.discard(self)

@@ -101,6 +101,21 @@ def test_why_a_conditional_bean_is_in_or_out(desk: Any, words: list[str], includ
     assert f"spare is {'in' if included else 'out'}: {condition['reasons'][0]}" in text
 
 
+def test_a_bean_that_is_not_built_is_explained_all_the_same(project: Any) -> None:
+    """By its name alone: why it is out, or that it is a base, and who set its values."""
+    project.write(
+        "agentforge.yaml",
+        "beans:\n"
+        "  base: {type: scripted, turns: [Hi.], bean: {abstract: true}}\n"
+        "  night: {type: scripted, turns: [Hi.], bean: {when: {profile: night}}}\n",
+    )
+    out, base = (project.run("explain", name).out.splitlines() for name in ("night", "base"))
+
+    assert out[:2] == ["beans.night: not built", "  its bean is out: the profile 'night' is not active"]
+    assert base[:2] == ["beans.base: not built", "  it is there to be extended"]
+    assert any(line.startswith("beans.base.turns") for line in base)
+
+
 def test_a_value_of_a_bean_that_is_out_says_so(desk: Any) -> None:
     """The file still knows it."""
     data = told(desk, "beans.spare.turns")
@@ -290,3 +305,12 @@ def test_a_code_is_explained_without_a_configuration(project: Any) -> None:
     assert "turn: [Hello.]" in out and "turns: [Hello.]" in out
     assert out.rstrip().endswith("documentation: docs/reference/errors.md#af107")
     assert told(project, "AF107")["help"] == "docs/reference/errors.md#af107"
+
+
+@pytest.mark.parametrize("format", ["mermaid", "dot"])
+def test_data_and_a_drawing_are_two_things(project: Any, format: str) -> None:
+    """What says ``--json`` is JSON or nothing."""
+    ended = project.run("explain", "--json", "--format", format)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert json.loads(ended.err)["error"]["message"].endswith(f"--json and --format {format} ask for two things")

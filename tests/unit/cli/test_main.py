@@ -117,7 +117,10 @@ def test_the_version(project: Any) -> None:
     assert project.run("--version").out == f"agentforge {agentforge.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["chat", "--help"], ["plugins"], ["plugins", "--json"]])
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["--version"], ["chat", "--help"], ["plugins", "--no-load"], ["plugins", "--no-load", "--json"]],
+)
 def test_help_version_and_the_list_of_plugins_load_nothing_heavy(words: list[str]) -> None:
     """Neither a library nor a plugin: names are looked at in a fresh process."""
     work = (
@@ -392,7 +395,7 @@ class Full(io.StringIO):
         raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["plugins"]])
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["plugins", "--no-load"]])
 def test_an_output_without_room_is_one_readable_block(words: list[str]) -> None:
     said = io.StringIO()
 

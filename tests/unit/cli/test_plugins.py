@@ -47,8 +47,8 @@ def plugins(project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.mark.usefixtures("plugins")
 def test_the_list_imports_no_plugin(project: Any) -> None:
-    """Name, distribution, version and state come from metadata."""
-    ended = project.run("plugins")
+    """With `--no-load` name, distribution, version and state come from metadata."""
+    ended = project.run("plugins", "--no-load")
     rows = {line.split()[0]: line.split()[1:] for line in ended.out.splitlines()}
 
     assert ended.code == 0
@@ -60,17 +60,17 @@ def test_the_list_imports_no_plugin(project: Any) -> None:
 @pytest.mark.usefixtures("plugins")
 def test_loading_all_shows_what_they_bring_and_what_is_wrong(project: Any) -> None:
     """And ends with 1 when one cannot be used."""
-    ended = project.run("plugins", "--load")
+    ended = project.run("plugins")
 
     assert ended.code == 1
     assert "good implements agentforge_commands" in ended.out
-    assert "broken is failed: RuntimeError: out of order" in ended.out
+    assert "broken has failed: RuntimeError: out of order" in ended.out
 
 
 @pytest.mark.usefixtures("plugins")
 def test_the_list_as_data(project: Any) -> None:
     """One object a plugin."""
-    states = {state["name"]: state for state in json.loads(project.run("plugins", "--load", "--json").out)}
+    states = {state["name"]: state for state in json.loads(project.run("plugins", "--json").out)}
 
     assert states["good"]["state"] == "active" and states["good"]["hooks"] == ["agentforge_commands"]
     assert states["broken"]["state"] == "failed" and states["broken"]["reason"].startswith(
@@ -86,7 +86,7 @@ def test_a_plugin_that_is_switched_off_is_not_loaded(project: Any, environment: 
     """And says so."""
     states = {
         state["name"]: state["state"]
-        for state in json.loads(project.run("plugins", "--json", "--load", environment=environment).out)
+        for state in json.loads(project.run("plugins", "--json", environment=environment).out)
     }
 
     assert (states["good"], states["broken"]) == ("active", "blocked")
@@ -161,22 +161,26 @@ def test_no_plugins(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("plugins")
 def test_a_named_file_switches_plugins_as_well(project: Any) -> None:
-    """With `--load` and `--config`; without a file the environment alone counts."""
+    """The one that is named, or the one that lies there; without loading the environment alone counts."""
     project.write("agentforge.yaml", "agentforge: 1\nplugins: {disabled: [broken]}\nbeans: {}\n")
-    words = ("plugins", "--load", "--json")
+    words = ("plugins", "--json")
     states = {
-        named: {each["name"]: each["state"] for each in json.loads(project.run(*words, *more).out)}
-        for named, more in ((True, ("--config", project.file)), (False, ()))
+        case: {each["name"]: each["state"] for each in json.loads(project.run(*words, *more).out)}
+        for case, more in (("named", ("--config", project.file)), ("there", ()), ("unloaded", ("--no-load",)))
     }
 
-    assert (states[True]["broken"], states[False]["broken"]) == ("blocked", "failed")
-    assert states[True]["good"] == "active"
+    assert {case: found["broken"] for case, found in states.items()} == {
+        "named": "blocked",
+        "there": "blocked",
+        "unloaded": "found",
+    }
+    assert states["named"]["good"] == "active"
 
 
 @pytest.mark.usefixtures("plugins")
 def test_faults_of_the_file_are_another_matter(project: Any) -> None:
     """They are said, and the plugins listed all the same."""
     project.write("agentforge.yaml", "agentforge: 1\nplugins: {disabled: [broken]}\nbens: {}\n")
-    ended = project.run("plugins", "--load", "--config", project.file)
+    ended = project.run("plugins", "--config", project.file)
 
     assert "warning: the configuration has faults" in ended.err and "broken is blocked" in ended.out

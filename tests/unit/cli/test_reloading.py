@@ -103,6 +103,33 @@ def test_a_start_that_fails_is_told_and_the_session_goes_on(project: Any) -> Non
     assert "the bean 'broken' (component) could not be started: ValueError: no" in ended.err
 
 
+def test_a_lazy_client_that_cannot_be_made_is_told_and_the_session_goes_on(
+    project: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the beans of before, which were not closed meanwhile."""
+    turns = "[{calls: [{name: use}]}, before, {calls: [{name: use}]}, still before]"
+    project.script(turns, component="Kept")
+    module = Path(project.folder) / f"{project.module}.py"
+    module.write_text(
+        module.read_text("utf-8")
+        + "\nclass Kept:\n    @tool\n    async def use(self) -> str:\n        'Used.'\n        print('used')\n"
+        + "        return 'yes'\n    def close(self):\n        print('closed')\n"
+        + "\nclass Broken(Kept):\n    def __init__(self):\n        raise ValueError('no')\n",
+        "utf-8",
+    )
+
+    def change() -> None:
+        _changed(project, "component: Kept}", "component: Broken, bean: {lazy: true}}")()
+        _changed(project, "tools: [desk]", "tools: [desk], bean: {lazy: true}")()
+
+    ended = project.run("chat", stdin=Typing("one?", change, "/reload", "two?"))
+
+    assert (ended.code, ended.out) == (0, "before\nstill before\n")
+    assert "the bean 'desk' (python_tools) could not be made: ValueError: no" in ended.err
+    assert "not reloaded; the conversation goes on with the beans of before" in ended.err
+    assert capsys.readouterr().out == "used\nused\nclosed\n"
+
+
 def test_watched_files_are_reloaded_before_the_next_turn(project: Any) -> None:
     """Each change once, with the name of the file; without a change nothing is."""
     project.script("[one, two]")
@@ -191,6 +218,32 @@ def test_ctrl_c_ends_a_reload_and_not_the_session(project: Any) -> None:
 
     assert (ended.code, ended.out) == (0, "before\nstill before\n")
     assert "interrupted; the conversation goes on" in ended.err
+
+
+class Twice(io.StringIO):
+    """Output on which Ctrl-C is pressed once more while the first one is answered."""
+
+    pressed = False
+
+    def write(self, text: str) -> int:
+        """Write, and press it the second time where it is due."""
+        if self.pressed:
+            self.pressed = False
+            signal.raise_signal(signal.SIGINT)
+        return super().write(text)
+
+
+def test_ctrl_c_pressed_twice_at_the_prompt_begins_the_line_anew(project: Any) -> None:
+    project.script("[one]")
+    err = Twice()
+
+    def press() -> None:
+        err.pressed = True
+        signal.raise_signal(signal.SIGINT)
+
+    ended = project.run("chat", stdin=Typing(press, "one?"), stderr=err)
+
+    assert (ended.code, ended.out, err.pressed) == (0, "one\n", False)
 
 
 def test_a_program_that_is_ended_at_its_prompt_closes_its_beans(

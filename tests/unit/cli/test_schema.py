@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +80,35 @@ def test_a_broken_plugin_is_named_and_left_out(project: Any, monkeypatch: pytest
     assert ended.code == 0
     assert "good.door" in json.loads(ended.out)["definitions"]
     assert "warning: plugin 'broken'" in ended.err and "SystemExit" in ended.err and "'quiet'" not in ended.err
+
+
+@pytest.mark.parametrize("place", ["", ".", "/", "editor"])
+def test_a_folder_is_no_place_for_it(project: Any, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.chdir(project.folder)
+    (project.folder / "editor").mkdir()
+    ended = project.run("schema", "-o", place)
+
+    assert ended.code == 1
+    assert f"the file '{Path(place)}' cannot be written: it is a folder" in ended.err
+
+
+def test_a_link_stays_one(project: Any) -> None:
+    """And what it leads to is written."""
+    link = project.folder / "link.json"
+    link.symlink_to("there.json")
+
+    assert project.run("schema", "-o", str(link)).code == 0
+    assert link.is_symlink() and json.loads((project.folder / "there.json").read_text("utf-8"))
+
+
+def test_a_pipe_is_written_to_and_not_replaced(project: Any) -> None:
+    """As a device is: a file in its place would be found by everybody else."""
+    pipe = project.folder / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text("utf-8")))
+    reader.start()
+
+    assert project.run("schema", "-o", str(pipe)).code == 0
+    reader.join()
+    assert json.loads(read[0]) and pipe.is_fifo()

@@ -21,14 +21,13 @@ from agentforge import (
     ToolService,
     ToolStarted,
 )
-from agentforge.cli.as_data import event_data
 from agentforge.cli.console import Console
 from agentforge.cli.conversation import Conversation
 from agentforge.cli.text import shorten, table, visible
 from agentforge.cli.view import JsonView, TextView
 from agentforge.client import ChatClient
 from agentforge.model.scripted import call
-from agentforge.tool.execution import Ask, AttemptDiscarded, PlannedCall
+from agentforge.tool.execution import Ask, AttemptDiscarded, PlannedCall, event_to_json
 
 
 @pytest.mark.parametrize(
@@ -170,6 +169,20 @@ def test_what_people_should_know_of_a_reply(project: Any, turn: str, said: str) 
     assert said in project.run("chat", "hello").err
 
 
+@pytest.mark.parametrize("text", ["", "text: I would look., "])
+@pytest.mark.parametrize("chain", ["tool_calling: false", "advisors: [{type: tool_calling, user_controlled: true}]"])
+def test_calls_that_are_handed_back_are_shown(project: Any, chain: str, text: str) -> None:
+    """With or without a text beside them: nobody runs them here, and the turn is over."""
+    project.script(f"[{{{text}calls: [{{name: get_weather, args: {{city: Paris}}}}]}}]", more=f", {chain}")
+    ended = project.run("chat", "hello")
+
+    assert (ended.code, ended.out) == (0, "I would look.\n" if text else "")
+    assert ended.err.splitlines()[:2] == [
+        '-> get_weather {"city":"Paris"}',
+        "! handed back: this client does not run the model's calls",
+    ]
+
+
 def test_arguments_that_are_no_json_stay_text(project: Any) -> None:
     """In the data of a call that was refused."""
     project.script(
@@ -225,7 +238,7 @@ def test_a_discarded_attempt_as_data() -> None:
     """With the run and its parent."""
     event = AttemptDiscarded("it was cut", run_id="r2", parent_run_id="r1")
 
-    assert event_data(event, model="m", seconds=0) == {
+    assert event_to_json(event, model="m", seconds=0) == {
         "event": "attempt_discarded",
         "run_id": "r2",
         "parent_run_id": "r1",

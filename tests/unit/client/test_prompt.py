@@ -10,7 +10,7 @@ import pytest
 
 from agentforge import Run, ScriptedChatModel, ToolService, tool
 from agentforge.advisor import Advised, AdvisorOrderError, Chain, ToolCallingAdvisor
-from agentforge.client import ChatClient, Prompt
+from agentforge.client import ChatClient, Prompt, result_to_json
 from agentforge.errors import DuplicateToolError, RunArgumentError, RunStateError, RunTimeoutError
 from agentforge.model import AiMessage, ChatRequest, ChatRequestParameters, SystemMessage, UserMessage
 from agentforge.model.scripted import call
@@ -218,7 +218,21 @@ def test_switched_off_calls_are_handed_back(ask: Way) -> None:
     with ChatClient(model, tool_calling=False) as client:
         reply = ask(client.prompt("Weather?"))
 
-    assert reply.final_response.ai_message.has_tool_execution_requests and reply.tool_executions == ()
+    assert [each.name for each in reply.handed_back] == ["get_weather"] and reply.tool_executions == ()
+    assert result_to_json(reply)["tool_calls"] == [
+        {"id": "call_1", "name": "get_weather", "arguments": {"city": "Rome"}}
+    ]
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+async def test_calls_of_a_reply_that_was_cut_off_are_not_the_caller_s(reason: str) -> None:
+    """They have a result that says why they did not run."""
+    turn = {"calls": [call("get_weather", city="Rome")], "finish_reason": reason}
+    async with ChatClient(ScriptedChatModel([turn, "Sunny."]), tools=[get_weather]) as client:
+        reply = await client.prompt("Weather?").call()
+
+    assert reply.handed_back == () and "tool_calls" not in result_to_json(reply)
+    assert [each.outcome.value for each in reply.tool_executions] == ["cancelled"]
 
 
 async def test_tools_that_an_advisor_brings_are_called() -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agentforge.config import ConfigurationFaults, Diagnostic, Mark, Reporter, did_you_mean, nearest, render
+from agentforge.config import (
+    ConfigurationFaults,
+    Diagnostic,
+    Mark,
+    Reporter,
+    did_you_mean,
+    nearest,
+    render,
+    with_article,
+)
 from agentforge.errors import ConfigurationError
 
 
@@ -158,3 +167,73 @@ def test_a_text_of_very_many_faults_ends() -> None:
     assert len(faults.diagnostics) == 300
     assert str(faults).count("[AF107]") == 100
     assert str(faults).endswith("... and 200 more faults, which are not shown here")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "key" * 660,
+        "key" * 600 + ": x",
+        "x: {" + "key" * 600 + " : }",
+        "a.key-" * 330,
+        "key: ${" * 280,
+        "://a:" * 390,
+    ],
+    ids=lambda line: line[:12],
+)
+def test_no_line_takes_long_to_mask(line: str) -> None:
+    """Tried from every letter on, the first of these would take minutes: nobody would wait for this test."""
+    assert "wrong" in block(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ('api_key: "${KEY:k-test-789}"', 'api_key: "${KEY:***}"'),
+        ('api_key: "${API_KEY:k-test-789}"', 'api_key: "${API_KEY:***}"'),
+        ('api_key: "${secret:API_KEY:k-test-789}"', 'api_key: "${secret:API_KEY:***}"'),
+        ('api_key: "${secret:API_KEY}"', 'api_key: "${secret:API_KEY}"'),
+    ],
+)
+def test_the_default_of_a_secret_s_variable_is_one_too(line: str, shown: str) -> None:
+    assert block(line).splitlines()[1] == f"  1 | {shown}"
+
+
+NAMES = [f"bean_{number}" for number in range(1_000)]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("bean_77x", "bean_77"), ("baen_999", "bean_999"), ("ean_12", "bean_12"), ("BEAN_5", "bean_5"), ("other", None)],
+)
+def test_of_very_many_names_one_is_meant_that_is_a_letter_away(name: str, near: str | None) -> None:
+    """All of them cannot be compared for each of very many faults."""
+    assert nearest(name, NAMES) == near
+
+
+def test_a_name_that_nobody_could_have_typed_has_no_near_miss() -> None:
+    """Comparing such names takes as long as both together, squared."""
+    assert nearest("a" * 300_000, ["a" * 299_999]) is None
+
+
+def test_of_very_many_names_the_first_are_listed() -> None:
+    assert did_you_mean("zzz", NAMES).startswith("Known here: bean_0, bean_1, ")
+    assert did_you_mean("zzz", NAMES).endswith(", bean_19 and 980 more.")
+    assert did_you_mean("zzz", NAMES[:21]).endswith(", bean_20.")
+
+
+def test_what_nobody_reads_is_cut_short() -> None:
+    """A name of many thousand letters, a text of many thousand words."""
+    reporter = Reporter()
+    reporter.report("AF107", f"unknown key '{'a' * 5_000}!'", Mark("app.yaml", 1, 1), next_step="word " * 5_000)
+    [fault] = reporter.diagnostics
+
+    assert fault.message == f"unknown key '{'a' * 99}…{'a' * 18}!'"
+    assert len(fault.next_step or "") == 2_001
+
+
+@pytest.mark.parametrize(
+    ("noun", "words"), [("Advisor", "an Advisor"), ("ChatModel", "a ChatModel"), ("int", "an int")]
+)
+def test_a_word_has_its_article(noun: str, words: str) -> None:
+    assert with_article(noun) == words

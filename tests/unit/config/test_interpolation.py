@@ -397,3 +397,33 @@ def test_any_text_is_expanded_or_is_a_fault(text: str) -> None:
         assert (found, codes) == (text, [])
     if codes:
         assert (found, len(codes)) == (text, 1)
+
+
+def test_placeholders_bring_in_so_much_and_no_more(tmp_path: Path) -> None:
+    """A line names a long text many times; the rest follows from the first that was too much, and is not told."""
+    (tmp_path / "long.txt").write_text("x" * 1_000_000, "utf-8")
+    reporter = Reporter()
+    node = from_mapping({"texts": ["${file:long.txt}"] * 40})
+
+    interpolate(node, Variables({}, folder=tmp_path), reporter)
+
+    assert [(fault.code, fault.path) for fault in reporter.diagnostics] == [("AF104", "texts.16")]
+
+
+def test_an_open_placeholder_full_of_literals_is_refused_at_once() -> None:
+    """Looking for the end again from each of them would take minutes."""
+    assert expand("${A:" + "$${" * 300_000, B="b")[1] == ["AF112"]
+
+
+def test_a_secret_is_asked_for_once(tmp_path: Path) -> None:
+    """However many values hold it: a vault takes its time, and may answer otherwise the next time."""
+    asked: list[str] = []
+
+    def source(name: str, plugin: str | None) -> str | None:
+        asked.append(name)
+        return "k-test-789"
+
+    variables = Variables({}, sources=source)
+
+    assert [variables.secret("A"), variables.secret("A"), variables.secret("A", "vault")] == ["k-test-789"] * 3
+    assert asked == ["A", "A"]

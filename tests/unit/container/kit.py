@@ -18,7 +18,7 @@ from agentforge.plugin import BeanContext, BeanSettings, BeanType, Field, Found,
 
 __all__ = ("Kit", "Other", "Plain", "Thing", "faults_of", "marked")
 
-Trouble = Literal["", "raises", "raises ours", "cancelled", "hangs", "late"]
+Trouble = Literal["", "raises", "raises ours", "cancelled", "ends", "hangs", "late"]
 
 
 class Other:
@@ -140,6 +140,8 @@ def _fail(trouble: Trouble, thing: Thing) -> None:
         raise ModelError(f"{thing.id} fails") from KeyError("the root of it")
     if trouble == "cancelled":
         raise asyncio.CancelledError(thing.id)
+    if trouble == "ends":
+        raise SystemExit(thing.id)
     if trouble == "late":
         raise TimeoutError(f"{thing.id} heard nothing")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import weakref
 
 import pytest
 
-from agentforge import ScriptedChatModel, ToolService
+from agentforge import Run, ScriptedChatModel, ToolService
 from agentforge.container import BeanCreationError, ContextStateError, InvocationError
 from agentforge.errors import ModelError, RunStateError
 from agentforge.model import ChatRequest, ChatResponse
@@ -311,3 +313,100 @@ async def test_a_synchronous_block_needs_a_synchronous_application(kit: Kit, des
             raise AssertionError("it was entered")
 
     assert raised.value.next_step == "Use 'async with app.invocation():'."
+
+
+# -- the end of the run, and of the application -------------------------------------------------------
+
+
+async def test_what_the_end_of_a_run_asks_for_too_late_holds_nothing(
+    kit: Kit, desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A bean that the run has not used is not made for its end, and the next reload does not wait for that run."""
+    async with shop_of(kit) as app:
+        kit.log.clear()
+        async with app.invocation() as run:
+            run.on_end(lambda: app.get("basket"))
+        assert [each.message for each in caplog.records] == ["what was to be done at the end of a run failed"]
+        model = app.get("bot")
+        await app.reload()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert app.get("bot") is not model
+        assert [task for task in asyncio.all_tasks() if "former" in task.get_name()] == []
+
+
+async def test_one_that_ends_the_program_when_it_is_closed_keeps_no_other_open(kit: Kit, desk: Desk) -> None:
+    """At the end of the application those of all runs are closed, and then all other beans."""
+
+    class Ending(Basket):
+        async def aclose(self) -> None:
+            self.note("close")
+            if self.number == 1:
+                raise SystemExit(3)
+
+    desk.basket = Ending
+    app = kit.beans(SHOP.replace("TURNS", "[done]") + "base: {type: t.thing}\n")
+    await app.start()
+    over = asyncio.Event()
+
+    async def run() -> None:
+        async with app.invocation():
+            app.get("basket")
+            await over.wait()
+
+    runs = [asyncio.create_task(run()) for _ in range(3)]
+    await kit.until("make basket 3")
+    with pytest.raises(SystemExit):
+        await app.stop()
+
+    assert kit.log[-4:] == ["close basket 1", "close basket 2", "close basket 3", "close base"]
+    over.set()
+    await asyncio.gather(*runs)
+
+
+async def test_a_run_that_goes_on_after_the_end_of_the_application_still_closes_its_own(kit: Kit, desk: Desk) -> None:
+    app = kit.beans(SHOP.replace("TURNS", "[done]"))
+    await app.start()
+    shop = app.get("shop")
+    async with app.invocation():
+        await app.stop()
+        assert shop.basket.put("a") == "1: a"
+
+    assert kit.log == ["make basket 1", "close basket 1"]
+
+
+async def test_a_run_goes_when_it_is_over_whatever_beans_it_had(kit: Kit, desk: Desk) -> None:
+    """They leave nothing behind, not even for the collector of circles; nor do streams that were left."""
+
+    class Noted(Run):
+        __slots__ = ("__weakref__",)
+
+    runs: list[weakref.ref[Run]] = []
+    more = "\neager: {type: d.basket, bean: {scope: invocation}}\nmore: {type: d.shop, basket: eager}"
+    async with shop_of(kit, "buy_later", more=more) as app:
+        bot = app.get("bot")
+
+        async def talk(number: int) -> None:
+            run = Noted()
+            runs.append(weakref.ref(run))
+            if number % 2:
+                await bot.chat("q", context=run)
+                return
+            async with bot.stream("q", context=run) as events:
+                async for event in events:
+                    if number % 4 and event.run_id == run.id:
+                        break
+
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(5):
+                await asyncio.gather(*(talk(number) for number in range(40)))
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert [each() for each in runs if each() is not None] == []
+        finally:
+            gc.enable()
+
+    assert desk.made > 0
+    assert sum("close" in each for each in kit.log) == desk.made

@@ -209,7 +209,7 @@ def test_an_overriding_object_has_to_fit(kit: Kit) -> None:
     app = kit.beans("store: {type: t.thing}\nclient: {type: t.thing, one: store}").override("store", 5)
 
     [fault] = faults_of(app)
-    assert fault.message == "'one' needs a Thing, and 'store' is a int"
+    assert fault.message == "'one' needs a Thing, and 'store' is an int"
 
 
 def test_an_overridden_bean_must_be_declared(kit: Kit) -> None:

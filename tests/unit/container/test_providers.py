@@ -135,3 +135,26 @@ async def test_from_several_tasks_it_gives_one(beans: Callable[[str], AgentForge
         found = await asyncio.gather(*(asyncio.to_thread(app.get("a").give) for _ in range(8)))
 
     assert len({id(each) for each in found}) == 1
+
+
+async def test_a_task_that_a_constructor_begins_may_ask_for_the_very_bean(kit: Kit) -> None:
+    """Later, when it is made: that closes no circle."""
+    tasks: list[asyncio.Task[Any]] = []
+
+    class Beginning(Thing):
+        def __init__(self, bean_id: str, log: list[str]) -> None:
+            super().__init__(bean_id, log)
+            if not tasks:
+                tasks.append(asyncio.create_task(self.more()))
+
+        async def more(self) -> Any:
+            return await app.resolve("c"), app.get("p")
+
+    kit.makers = {"p": lambda: Beginning("p", kit.log)}
+    app = kit.beans("""
+        p: {type: t.own, bean: {scope: prototype}}
+        c: {type: t.thing, one: p, bean: {scope: prototype}}
+    """)
+    async with app:
+        app.get("p")
+        assert [each.id for each in await tasks[0]] == ["c", "p"]

@@ -125,13 +125,13 @@ REFUSED = {
     "a bean of another contract": (
         "word: {type: t.other, word: w}\nstore: {type: t.thing}\nclient: {type: t.thing, one: «word}",
         "AF213",
-        "'one' needs a Thing, and 'word' is a Other",
+        "'one' needs a Thing, and 'word' is an Other",
         "Beans that fit: store.",
     ),
     "a definition of another contract": (
         "client: {type: t.thing, needs: [«{type: t.other, word: w}]}",
         "AF213",
-        "'needs.0' needs a Thing, and 'client.needs.0' is a Other",
+        "'needs.0' needs a Thing, and 'client.needs.0' is an Other",
         "No bean here fits; declare one.",
     ),
     "a type of another contract": (
@@ -227,7 +227,7 @@ REFUSED = {
     "itself to depend on": (
         "client: {type: t.alone, bean: {depends_on: [«client]}}",
         "AF216",
-        "beans need each other: client -> client",
+        "a bean needs itself: client -> client",
         "Take one of these references away; no bean can be built before itself.",
     ),
 }
@@ -283,7 +283,8 @@ def test_a_circle_is_refused_with_its_way(kit: Kit, beans: str, way: str) -> Non
 
     [fault] = faults_of(kit.load(text))
 
-    assert (fault.code, fault.message) == ("AF216", f"beans need each other: {way}")
+    what = "a bean needs itself" if way.count("->") == 1 else "beans need each other"
+    assert (fault.code, fault.message) == ("AF216", f"{what}: {way}")
     assert str(fault.mark) == f"{kit.folder / 'app.yaml'}:{place}"
     assert kit.log == []
 
@@ -299,7 +300,7 @@ def test_two_circles_are_two_faults(kit: Kit) -> None:
 
     assert [fault.message for fault in faults] == [
         "beans need each other: a -> b -> a",
-        "beans need each other: c -> c",
+        "a bean needs itself: c -> c",
     ]
 
 
@@ -422,7 +423,7 @@ def test_a_fault_shows_no_secret(kit: Kit, beans: str, environment: dict[str, st
 
 
 GIVEN: dict[str, tuple[Any, str]] = {
-    "an object of another contract": (Other(), "'one' needs a Thing, and 'client.one' is a Other"),
+    "an object of another contract": (Other(), "'one' needs a Thing, and 'client.one' is an Other"),
     "a number": (5, "no bean is called '5'"),
 }
 

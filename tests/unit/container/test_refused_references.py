@@ -72,7 +72,7 @@ REFUSED = {
     "a field's callable of another contract": (
         "a: {type: t.other, word: w}\nit: {type: t.thing, later: «a}",
         "AF213",
-        "'later' needs a Thing, and 'a' is a Other",
+        "'later' needs a Thing, and 'a' is an Other",
         "No bean here fits; declare one.",
     ),
     "a bean where a mapping is": (

@@ -469,9 +469,9 @@ async def test_what_ends_the_program_while_it_closes_leaves_no_former_bean_open(
     await app.start()
     talk = asyncio.create_task(app.get("bot").chat("q"))
     await desks[0].began.wait()
-    _write(kit, "a: {type: t.thing, close: cancelled}")
+    _write(kit, "a: {type: t.thing, close: ends}")
     await app.reload()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(SystemExit):
         await app.stop()
     desks[0].gate.set()
     await talk

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -14,12 +14,12 @@ from agentforge.container import ContextStateError, InvocationError
 from agentforge.errors import RunStateError
 from agentforge.model import ChatModel
 from agentforge.model.scripted import call
-from agentforge.plugin import fits
+from agentforge.plugin import BeanType, fits, hookimpl
 from agentforge.tool import BoundTool, ToolSource
 from agentforge.tool.error import ToolErrorHandler
 from agentforge.tool.execution import Proceed, ToolGate, ToolInterceptor, bound_tools_from
 from tests.unit.container.desk import FRESH, Basket, Desk, shop_of, texts
-from tests.unit.container.kit import Kit
+from tests.unit.container.kit import Kit, NoSettings
 
 
 async def test_the_stand_in_has_all_that_the_contract_has(kit: Kit, desk: Desk) -> None:
@@ -210,3 +210,53 @@ async def test_a_source_of_the_run_uses_the_run_that_it_is_handed(kit: Kit, desk
 
     assert runs == [run]
     assert kit.log.count("close") == 1
+
+
+async def test_hints_that_are_no_texts_are_read_as_well(kit: Kit, desk: Desk) -> None:
+    """Of a contract without ``from __future__ import annotations``; an iterator need not be one that can be closed."""
+    stream = AsyncIterator[int]
+    later = Coroutine[Any, Any, int]
+
+    class Numbers:
+        def each(self) -> Any: ...
+
+        def one(self) -> Any: ...
+
+    Numbers.each.__annotations__["return"] = stream
+    Numbers.one.__annotations__["return"] = later
+
+    class Counting:
+        left = 2
+
+        async def start(self) -> None:
+            await asyncio.sleep(0)
+
+        def each(self) -> Counting:
+            return self
+
+        async def one(self) -> int:
+            return 1
+
+        def __aiter__(self) -> Counting:
+            return self
+
+        async def __anext__(self) -> int:
+            self.left -= 1
+            if self.left < 0:
+                raise StopAsyncIteration
+            return self.left
+
+    kind = BeanType("n.numbers", NoSettings, lambda _: Counting(), Numbers, "Numbers.")  # type: ignore[arg-type]
+
+    class Plugin:
+        @hookimpl
+        def agentforge_bean_types(self, register: Callable[[BeanType], None]) -> None:
+            register(kind)
+
+    kit.add_plugin("n", Plugin())
+    async with kit.beans(f"numbers: {{type: n.numbers{FRESH}}}\nb: {{type: d.user, one: numbers}}") as app:
+        numbers = app.get("b").one
+        async with app.invocation():
+            assert [number async for number in numbers.each()] == [1, 0]
+        async with app.invocation():
+            assert await numbers.one() == 1

@@ -258,7 +258,7 @@ REFUSED = {
     "a gate that does not wait": (
         "it: {type: component, component: AlmostAGate}",
         "gates: [«it]",
-        "'gates.0' needs a ToolGate, and 'it' is a AlmostAGate",
+        "'gates.0' needs a ToolGate, and 'it' is an AlmostAGate",
     ),
     "a function for an interceptor": (
         "it: {type: component, component: explain}",

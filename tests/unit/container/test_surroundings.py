@@ -58,7 +58,7 @@ SWITCHED: dict[str, tuple[str, dict[str, str], list[str]]] = {
         "plugins: {optional: [«broken, «gone]}",
         {"broken": "failed"},
         [
-            "plugin 'broken' (fake-broken 1) is failed: ImportError: no module named 'redis'",
+            "plugin 'broken' (fake-broken 1) has failed: ImportError: no module named 'redis'",
             "no plugin 'gone' is installed",
         ],
     ),
@@ -100,7 +100,7 @@ REFUSED = {
     "a required one that fails": (
         "plugins: [«broken]\n" + MODEL,
         "AF201",
-        "plugin 'broken' (fake-broken 1) is failed: ImportError: no module named 'redis'",
+        "plugin 'broken' (fake-broken 1) has failed: ImportError: no module named 'redis'",
         "Correct or remove it, or take it out of 'plugins'.",
     ),
     "a type of one that is switched off": (

@@ -95,6 +95,55 @@ async def test_a_reload_that_fails_is_logged_where_nobody_asked(kit: Kit, caplog
     assert ["was not reloaded: [AF211]" in each.message for each in caplog.records] == [True]
 
 
+async def test_a_change_while_it_is_reloaded_is_not_lost(kit: Kit) -> None:
+    """What counts is what the beans were made from, and not what is there when the watch is renewed or made."""
+    app = kit.beans("a: {type: t.thing, label: one}")
+    async with app:
+        watch = FileWatch(app)
+        _write(kit, "a: {type: t.thing, label: two}")
+        assert watch.changed()
+        await app.reload()
+        _write(kit, "a: {type: t.thing, label: six}")
+        kit.write(".env", "A=1")
+        watch.renew()
+        assert watch.changed() == (kit.folder / "app.yaml", kit.folder / ".env")
+        assert watch.changed() == ()
+        assert FileWatch(app).changed() == (kit.folder / "app.yaml", kit.folder / ".env")
+        await app.reload()
+        assert FileWatch(app).changed() == ()
+        assert app.as_read(kit.folder / ".env")
+        (kit.folder / "app.yaml").unlink()
+        assert not app.as_read(kit.folder / "app.yaml")
+
+
+@pytest.mark.parametrize("text", ["beans: [", "beans:\n  b: {type: t.thng}\n"], ids=["no YAML", "a fault"])
+async def test_a_file_that_a_reload_which_failed_has_read_is_watched_too(kit: Kit, text: str) -> None:
+    """A change of that file may be the cure."""
+    app = kit.beans("a: {type: t.thing, label: old}")
+    labels: list[str] = []
+    failed: list[Exception] = []
+
+    def break_it() -> None:
+        kit.write("more.yaml", text)
+        kit.write("app.yaml", "include: [more.yaml]\nbeans:\n  a: {type: t.thing, label: new}\n")
+
+    steps = [break_it, lambda: None, lambda: kit.write("more.yaml", "beans: {}\n"), lambda: None]
+
+    async def sleep(seconds: float) -> None:
+        labels.append(app.get("a").settings.label)
+        if not steps:
+            raise asyncio.CancelledError
+        steps.pop(0)()
+
+    async with app:
+        with pytest.raises(asyncio.CancelledError):
+            await reload_on_change(app, failed=failed.append, sleep=sleep)
+        assert set(app.files) == {kit.folder / name for name in ("app.yaml", "more.yaml", ".env")}
+
+    assert labels == ["old", "old", "old", "new", "new"]
+    assert len(failed) == 1
+
+
 def test_a_file_of_a_stranger_is_data(kit: Kit) -> None:
     """It may name nothing that is imported."""
     path = kit.write("app.yaml", "scan: [os]\nbeans:\n  a: {type: t.thing}\n")

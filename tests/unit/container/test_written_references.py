@@ -214,3 +214,27 @@ async def test_a_bean_may_stand_for_a_collection_and_for_one_of_two(kit: Kit) ->
     )
     async with scanned(kit, beans) as app:
         assert app.get("it").got == ({}, app.get("clock"))
+
+
+async def test_a_parameter_may_be_called_ref(kit: Kit) -> None:
+    """The arguments are no reference themselves, whatever stands in them."""
+    written = (
+        "a: {type: component, component: Named, arguments: {ref: 5, provider: {ref: b}}}\n"
+        "b: {type: t.thing}\n"
+        "c: {type: component, component: Named, arguments: {ref: b}}\n"
+    )
+    async with scanned(kit, written) as app:
+        assert app.get("a").got == (5, app.get("b"))
+        assert app.get("c").got == ("b", None)
+
+
+async def test_names_with_dots_are_no_ways(kit: Kit) -> None:
+    """A bean in place keeps its own, though another's path reads the same."""
+    written = (
+        "it: {type: t.thing, named: {a: {type: t.thing, named: {b: {type: t.thing, label: deep}}}, "
+        "'a.named.b': {type: t.thing, label: flat}}}"
+    )
+    async with kit.beans(written) as app:
+        named = app.get("it").settings.named
+        assert named["a"].settings.named["b"].settings.label == "deep"
+        assert named["a.named.b"].settings.label == "flat"

@@ -42,6 +42,11 @@ class Holder:
     def __init__(self, what: Any = None, *, more: dict[str, Any] | None = None) -> None:
         self.what, self.more = what, more
 
+class Named:
+    """Takes what reads as a reference."""
+    def __init__(self, ref: Any, provider: Any = None) -> None:
+        self.got = ref, provider
+
 class ByMapping:
     def __init__(self, clocks: dict[str, Clock]) -> None:
         self.got = clocks

@@ -28,8 +28,8 @@ from agentforge.memory import (
     UnreadableConversationError,
 )
 from agentforge.model.scripted import ScriptedChatModel
+from agentforge.testing.contracts.memory_store import FULL
 from tests.unit.memory.samples import KEY, NOON, OTHER, Clock, answer, ask, called, said, steps, talk, texts
-from tests.unit.memory.store_contract import FULL
 
 
 async def test_conversations_are_listed_by_tenant() -> None:

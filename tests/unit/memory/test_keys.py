@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from agentforge.errors import RunStateError
 from agentforge.memory import Conversation, MemoryKey, MemoryKeyError, Suspension
 from agentforge.model import History
+from agentforge.testing.contracts.memory_store import FULL
 from tests.unit.memory.samples import NOON, ask, called
-from tests.unit.memory.store_contract import FULL
 
 ID = UUID("12345678123456781234567812345678")
 

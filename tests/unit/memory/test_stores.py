@@ -9,7 +9,10 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -27,7 +30,8 @@ from agentforge.memory import (
     UnreadableConversationError,
 )
 from agentforge.model import UserMessage
-from tests.unit.memory.store_contract import FULL, KEY, NOON, MemoryStoreContract, conversation
+from agentforge.testing import MemoryStoreContract
+from agentforge.testing.contracts.memory_store import FULL, KEY, NOON, conversation
 
 OTHER = MemoryKey("acme", "other")
 
@@ -35,21 +39,25 @@ OTHER = MemoryKey("acme", "other")
 class TestInMemoryStore(MemoryStoreContract):
     """In the process."""
 
-    def make_store(self, folder: Path) -> MemoryStore:
+    def store(self) -> MemoryStore:
         return InMemoryStore()
 
 
 class TestSqliteStore(MemoryStoreContract):
     """In a file."""
 
-    def make_store(self, folder: Path) -> MemoryStore:
-        return SqliteStore(folder / "conversations.db")
+    @asynccontextmanager
+    async def store(self) -> AsyncIterator[MemoryStore]:
+        with TemporaryDirectory() as folder:
+            store = SqliteStore(Path(folder) / "conversations.db")
+            yield store
+            await store.aclose()
 
 
 class TestSqliteStoreWithoutAFile(MemoryStoreContract):
     """In SQLite's memory."""
 
-    def make_store(self, folder: Path) -> MemoryStore:
+    def store(self) -> MemoryStore:
         return SqliteStore(":memory:")
 
 
@@ -276,7 +284,7 @@ import asyncio, sys
 from dataclasses import replace
 from agentforge.memory import MemoryConflictError, MemoryKey, SqliteStore
 from agentforge.model import History, UserMessage
-from tests.unit.memory.store_contract import conversation
+from agentforge.testing.contracts.memory_store import conversation
 
 async def add(store, key, text):
     while True:

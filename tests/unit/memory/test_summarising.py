@@ -21,7 +21,6 @@ from agentforge.model import (
     ChatRequestParameters,
     ChatResponse,
     FinishReason,
-    History,
     ImageContent,
     SystemMessage,
     ThinkingContent,
@@ -278,5 +277,5 @@ def test_it_keeps_the_laws_of_a_window(bound: int, messages: list[ChatMessage], 
     assert is_summary(said[0]) and not any(map(is_summary, said[1:]))
     dropped = [message for message in whole if not isinstance(message, SystemMessage)][: -len(said[1:])]
     assert [line["text"] for request in model.requests for line in reading(request)] == [m.text or "" for m in dropped]
-    at_work = inner.fit([SystemMessage("room"), *History.of(messages)], running=running)
+    at_work = inner.fit([SystemMessage("room"), *messages], running=running)
     assert len(kept) <= max(bound, len(at_work) + 1)

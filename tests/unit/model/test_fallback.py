@@ -177,3 +177,41 @@ async def test_closing_it_closes_no_member() -> None:
 def test_what_cannot_be_a_group_is_refused(members: Any, on: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         FallbackChatModel(members, on=on)
+
+
+class Saying(ScriptedChatModel):
+    """Says something of itself before it answers, or fails."""
+
+    async def stream(self, request: ChatRequest) -> Any:
+        yield Notice("dropped", "the seed was dropped")
+        async for event in super().stream(request):
+            yield event
+
+
+class Silent(ScriptedChatModel):
+    """Its stream ends without a response."""
+
+    async def stream(self, request: ChatRequest) -> Any:
+        return
+        yield
+
+
+async def events_of(model: FallbackChatModel) -> list[Any]:
+    return [event async for event in model.stream(REQUEST)]
+
+
+async def test_what_a_member_says_of_itself_is_no_part_of_an_answer_yet() -> None:
+    """One that then fails leads on, and its notice goes with it; one that answers is told with its notice first."""
+    failing, answering = Saying([OverloadedError("busy")]), Saying(["Hello."])
+    events = await events_of(FallbackChatModel([failing, answering]))
+
+    assert [event.code for event in events if isinstance(event, Notice)] == ["model_fallback", "dropped"]
+    assert isinstance(events[-1], ResponseDone) and told(events[-1].response.notices) != []
+
+
+async def test_a_stream_without_a_response_is_a_failure_as_any() -> None:
+    """It leads on where failures of its kind do, and is raised where they do not."""
+    events = await events_of(FallbackChatModel([Silent([]), named("b", "Hello.")], on=["protocol"]))
+    assert isinstance(events[-1], ResponseDone)
+    with pytest.raises(StreamTruncatedError):
+        await events_of(FallbackChatModel([Silent([]), named("b", "Hello.")]))

@@ -161,7 +161,7 @@ async def test_an_advisor_of_the_application_is_a_component_in_the_list(tmp_path
         (
             ["model"],
             {},
-            [("beans.assistant.advisors.0", "'advisors.0' needs a Advisor, and 'model' is a ChatModel")],
+            [("beans.assistant.advisors.0", "'advisors.0' needs an Advisor, and 'model' is a ChatModel")],
         ),
         (
             ["loger"],

@@ -59,6 +59,23 @@ BROKEN = {
         "failed",
         "is a wrapper",
     ),
+    "a hook that is async": (
+        "from agentforge.plugin import hookimpl\n@hookimpl\nasync def agentforge_tool_called(execution): ...",
+        "failed",
+        "its hook 'agentforge_tool_called' is async or yields, and would never run",
+    ),
+    "a hook that yields": (
+        "from agentforge.plugin import hookimpl\n@hookimpl\ndef agentforge_secret(name):\n    yield name",
+        "failed",
+        "is async or yields",
+    ),
+    "what no except clause catches": ("class Sly(BaseException): ...\nraise Sly('out')", "failed", "Sly: out"),
+    "a cancellation of its own": ("import asyncio\nraise asyncio.CancelledError", "failed", "CancelledError"),
+    "a registration that ends the program": (
+        GOOD.replace("    register(", "    raise GeneratorExit\n    register("),
+        "failed",
+        "GeneratorExit",
+    ),
     "a registration that fails half-way": (
         GOOD.replace("    register(", "    register(") + "    raise RuntimeError('half')\n",
         "failed",

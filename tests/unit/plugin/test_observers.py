@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from agentforge import ScriptedChatModel
+from agentforge.advisor import AdvisorObserver, LoggerAdvisor, SystemPromptAdvisor, ToolCallingAdvisor
 from agentforge.client import ChatClient
 from agentforge.errors import ModelError
 from agentforge.model.scripted import call
 from agentforge.plugin import BeanContext, Catalogue, Components, Found, Plugins
+from agentforge.plugin.observing import observer_of
 
 SEEING = """
 from agentforge.plugin import hookimpl
@@ -233,3 +235,92 @@ def test_without_listeners_a_client_is_not_observed() -> None:
         assert client.model is model
         assert client.service.settings.interceptors == ()
         assert client.chat_sync("Hi").text == "Hello."
+
+
+LISTENING = """
+from agentforge.plugin import hookimpl
+passed = []
+
+@hookimpl
+def agentforge_advisor_called(name, place, seconds, error):
+    assert seconds >= 0
+    passed.append((name, place, type(error).__name__))
+"""
+
+
+async def test_passes_through_advisors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those outside the tool loop once a turn, those inside it once a round; one that fails with its error. A plugin
+    that listens to nothing else is told all the same."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "fake_listening.py").write_text(LISTENING, "utf-8")
+    plugins = Plugins(entry_points=[Found("listening", "fake_listening", "fake", "1")])
+    plugins.load_all()
+    try:
+        observer = observer_of(plugins)
+        model = ScriptedChatModel([*_turns(), ModelError("down")])
+        chain = [LoggerAdvisor(), ToolCallingAdvisor(), SystemPromptAdvisor("Be brief.")]
+        async with ChatClient(model, tools=[get_weather], advisors=chain, observer=observer) as client:
+            await client.chat("Weather?")
+            async with client.stream("Weather?") as events:
+                with pytest.raises(ModelError):
+                    [event async for event in events]
+        passed = sys.modules["fake_listening"].passed
+    finally:
+        sys.modules.pop("fake_listening", None)
+
+    assert passed == [
+        ("system_prompt", 2, "NoneType"),
+        ("system_prompt", 2, "NoneType"),
+        ("tool_calling", 1, "NoneType"),
+        ("logger", 0, "NoneType"),
+        ("system_prompt", 2, "ModelError"),
+        ("tool_calling", 1, "ModelError"),
+        ("logger", 0, "ModelError"),
+    ]
+
+
+def test_where_nobody_hears_of_advisors_nobody_measures_them(plugins: Plugins) -> None:
+    """Other hooks alone make no observer of advisors, and none at all make no observer."""
+    assert not isinstance(observer_of(plugins), AdvisorObserver)
+    assert observer_of(Plugins(entry_points=())) is None
+
+
+@pytest.mark.parametrize("raised", ["SystemExit(3)", "asyncio.CancelledError()", "GeneratorExit()", "Sly('out')"])
+def test_nothing_that_an_observer_raises_reaches_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, raised: str
+) -> None:
+    """What no `except Exception` catches is its own affair as well."""
+    caplog.set_level(logging.WARNING, "agentforge.plugin")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = f"import asyncio\nclass Sly(BaseException): ...\n{RAISING}"
+    (tmp_path / "fake_leaving.py").write_text(source.replace('RuntimeError("no beans")', raised), "utf-8")
+    plugins = Plugins(entry_points=[Found("leaving", "fake_leaving", "fake", "1")])
+    plugins.load("leaving")
+    sys.modules.pop("fake_leaving")
+
+    plugins.call_observers("agentforge_bean_created", bean_id="a", bean=object())
+
+    assert "plugin 'leaving' failed in its hook agentforge_bean_created: " in caplog.text
+
+
+class _EndedBySignal(SystemExit):
+    """As the program's own handlers raise it, wherever the program is."""
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, _EndedBySignal])
+def test_an_interrupt_or_a_signal_during_a_hook_reaches_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: type[BaseException]
+) -> None:
+    """It is no plugin's failure that it was there when the program was told to end."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = "from agentforge.plugin import hookimpl\n@hookimpl\ndef agentforge_bean_created(bean):\n    bean()\n"
+    (tmp_path / "fake_calling.py").write_text(source, "utf-8")
+    plugins = Plugins(entry_points=[Found("calling", "fake_calling", "fake", "1")])
+    plugins.load("calling")
+    sys.modules.pop("fake_calling")
+
+    def bean() -> None:
+        raise end
+
+    with pytest.raises(end):
+        plugins.call_observers("agentforge_bean_created", bean_id="a", bean=bean)

@@ -119,7 +119,7 @@ def test_what_is_no_text_is_no_secret(install: Install) -> None:
     """A number, bytes or a list is the plugin's fault."""
     plugins = Plugins(entry_points=[install("bad", held={"A": 4711})])
 
-    with pytest.raises(PluginError, match="'bad' failed to give the secret 'A': TypeError") as caught:
+    with pytest.raises(PluginError, match="'bad' failed to give the secret 'A': it gave int and not a text") as caught:
         plugins.secret("A", "bad")
     assert "4711" not in str(caught.value)
 
@@ -136,7 +136,7 @@ def test_an_interruption_while_a_secret_is_fetched_reaches_the_program(install: 
     ("name", "message", "step"),
     [
         ("gone", "no plugin 'gone' is installed", "agentforge-plugin-gone"),
-        ("broken", "plugin 'broken' (fake-broken 1) is failed: NameError", "agentforge plugins"),
+        ("broken", "plugin 'broken' (fake-broken 1) has failed: NameError", "agentforge plugins"),
         ("empty", "the plugin 'empty' gives no secrets", "agentforge_secret"),
         ("off", "plugin 'off' (fake-off 1) is blocked", "agentforge plugins"),
     ],
@@ -150,3 +150,47 @@ def test_a_plugin_that_cannot_be_asked_says_why(install: Install, name: str, mes
         plugins.secret("A", name)
 
     assert caught.value.message.startswith(message) and step in (caught.value.next_step or "")
+
+
+@pytest.mark.parametrize(
+    "raised", ["SystemExit('k-test-789')", "asyncio.CancelledError('k-test-789')", "Sly('k-test-789')"]
+)
+def test_nothing_else_that_a_source_raises_reaches_the_program(install: Install, raised: str) -> None:
+    """It is named by its class alone."""
+    source = f"import asyncio\nclass Sly(BaseException): ...\n{RAISING}"
+    plugins = Plugins(entry_points=[install("bad", source, error=raised)])
+
+    with pytest.raises(PluginError, match="'bad' failed to give the secret 'A': ") as caught:
+        plugins.secret("A", "bad")
+    assert "k-test" not in str(caught.value)
+
+
+STUCK = """
+import threading
+from agentforge.plugin import hookimpl
+asked = []
+never = threading.Event()
+
+@hookimpl
+def agentforge_secret(name):
+    asked.append(name)
+    never.wait()
+"""
+
+
+def test_a_source_that_does_not_answer_is_not_waited_for(install: Install) -> None:
+    """It is named, not asked again, and keeps no other from answering."""
+    entries = [install("stuck", STUCK), install("good", held={"A": "a"})]
+    plugins = Plugins(entry_points=entries, secret_timeout=0.01)
+    plugins.load("stuck")
+    plugins.load("good")
+
+    assert plugins.secret("A") == "a"
+    for name, plugin in (("B", None), ("C", "stuck")):
+        with pytest.raises(
+            PluginError, match=f"'stuck' failed to give the secret '{name}': it gave no answer in 0.01 s"
+        ):
+            plugins.secret(name, plugin)
+    module = sys.modules[entries[0].value]
+    assert module.asked == ["A"]  # type: ignore[attr-defined]
+    module.never.set()  # type: ignore[attr-defined]

@@ -6,9 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentforge import ScriptedChatModel, tool
+from agentforge.advisor import (
+    Advisor,
+    BudgetAdvisor,
+    LoggerAdvisor,
+    MessageMemoryAdvisor,
+    SafeguardAdvisor,
+    SystemPromptAdvisor,
+    ToolCallingAdvisor,
+)
 from agentforge.client import CallObserver
+from agentforge.memory import ChatMemory, InMemoryStore, SqliteStore
 from agentforge.plugin.builtin_tools import PythonTools
 from agentforge.testing import (
+    AdvisorContract,
     ChatModelContract,
     ErrorHandlerContract,
     ToolInterceptorContract,
@@ -134,3 +145,53 @@ class TestCallObserver(ToolInterceptorContract):
 class TestTimeLimit(ToolInterceptorContract):
     def interceptor(self) -> ToolInterceptor:
         return TimeLimit(None)
+
+
+class TestToolCallingAdvisor(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return ToolCallingAdvisor()
+
+
+class TestToolCallingAdvisorThatHidesItsRounds(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return ToolCallingAdvisor(intermediate_text="hide")
+
+
+class TestMessageMemoryAdvisor(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return MessageMemoryAdvisor(ChatMemory(InMemoryStore()))
+
+
+class TestMessageMemoryAdvisorThatKeepsAll(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return MessageMemoryAdvisor(ChatMemory(SqliteStore(":memory:"), on_failure="keep"), transcript="full")
+
+
+class TestSystemPromptAdvisor(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return SystemPromptAdvisor("Be brief.", "replace")
+
+
+class TestLoggerAdvisor(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return LoggerAdvisor("debug")
+
+
+class TestSafeguardAdvisor(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return SafeguardAdvisor(["bomb"], patterns=[r"\d{16}"], action="reprompt")
+
+
+class TestSafeguardAdvisorThatMasks(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return SafeguardAdvisor(["bomb"], action="mask")
+
+
+class TestBudgetAdvisor(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return BudgetAdvisor(calls=1_000, model_calls=1_000, tokens=10**6, time=10**6)
+
+
+class TestBudgetAdvisorOfAConversation(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return BudgetAdvisor(calls=1_000, tokens=10**6, per="conversation", on_limit="finish")

@@ -78,7 +78,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 #: The test, what is replaced in the good plugin and by what, and a part of what the test says.
 WRONG = [
-    ("test_it_loads", "AGENTFORGE_API = (1, 0)", "import no_such_module", "the plugin is failed: ModuleNotFoundError"),
+    ("test_it_loads", "AGENTFORGE_API = (1, 0)", "import no_such_module", "the plugin has failed: ModuleNotFoundError"),
     ("test_it_loads", "AGENTFORGE_API = (1, 0)", "AGENTFORGE_API = (9, 0)", "the plugin is incompatible"),
     ("test_it_loads", "@hookimpl", "", "it implements no hook"),
     ("test_it_says_for_which_version_it_was_written", "AGENTFORGE_API = (1, 0)", "", "does not say AGENTFORGE_API"),

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from agentforge import Run, RunError, ScriptedChatModel, ToolContext, ToolService
-from agentforge.errors import ModelError, RunCancelledError, RunStateError, RunTimeoutError
+from agentforge.client import ChatClient
+from agentforge.errors import ModelError, RunArgumentError, RunCancelledError, RunStateError, RunTimeoutError
 from agentforge.model.scripted import call, calls
-from agentforge.tool.execution import current_run, current_run_loop
+from agentforge.tool.execution import RunScope, current_run, current_run_loop
 
 # -- which run it is ----------------------------------------------------------------------------------
 
@@ -322,7 +325,7 @@ async def test_a_service_knows_the_runs_that_are_under_way() -> None:
         with pytest.raises(RunError):
             await service.chat(ScriptedChatModel(["x"]), None, "q", context=_cancelled())
 
-    assert counts == [1, 2, 1]
+    assert counts == [1, 2, 2]  # of a synchronous one the caller counts as well
     assert told == ["at once", "asked", "at the end"]
     assert len(service.runs) == 0
 
@@ -331,3 +334,63 @@ def _cancelled() -> Run:
     run = Run()
     run.cancel()
     return run
+
+
+async def test_an_end_that_ends_the_program_skips_no_other() -> None:
+    done: list[str] = []
+    run = Run()
+    run.on_end(lambda: done.append("last"))
+    run.on_end(partial(sys.exit, 3))
+    with pytest.raises(SystemExit):
+        await run.end()
+
+    assert done == ["last"]
+
+
+@pytest.mark.parametrize("how", ["cancelled", "out of time"])
+async def test_a_run_that_is_over_before_it_begins_has_its_end_as_well(how: str) -> None:
+    """What was noted before is done, however it ends."""
+    done: list[str] = []
+    run = Run(timeout=0 if how == "out of time" else None)
+    run.on_end(lambda: done.append("end"))
+    if how == "cancelled":
+        run.cancel()
+    with pytest.raises((RunCancelledError, RunTimeoutError)):
+        await ToolService().chat(ScriptedChatModel(["never"]), None, "q", context=run)
+
+    assert done == ["end"] and run.failed
+
+
+async def test_messages_that_are_none_use_up_no_run() -> None:
+    """They are refused before it begins."""
+    run = Run()
+    client = ChatClient(ScriptedChatModel(["done"]))
+    with pytest.raises(RunArgumentError):
+        await client.chat([3], context=run)  # type: ignore[list-item]
+
+    assert (await client.chat("q", context=run)).text == "done"
+
+
+async def test_a_run_may_end_in_another_context_than_it_began_in() -> None:
+    """As a generator does that each step of which is another task's."""
+    run = Run()
+
+    async def steps() -> AsyncIterator[Run | None]:
+        async with RunScope(run):
+            yield current_run()
+
+    generator = steps()
+    assert await asyncio.create_task(anext(generator)) is run  # type: ignore[arg-type]
+    assert await asyncio.create_task(anext(generator, None)) is None  # type: ignore[arg-type]
+    assert current_run() is None
+
+
+def test_a_synchronous_conversation_is_under_way_before_its_thread_has_heard_of_it() -> None:
+    """Whoever closes the service when nobody uses it does not come in between."""
+
+    async def work() -> int:
+        return len(service.runs)
+
+    with ToolService() as service:
+        assert service.run_sync(ScriptedChatModel([]), work()) == 1
+        assert len(service.runs) == 0

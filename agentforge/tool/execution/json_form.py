@@ -1,7 +1,9 @@
-"""Results and events as JSON values: what ``--json`` writes."""
+"""Results and events as JSON values, for a program that sends them on: a server's stream, a log, ``--json``."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,34 +20,38 @@ from agentforge.model import (
     UsageEvent,
 )
 from agentforge.model.serialization import usage_to_json
-from agentforge.tool.execution import (
+from agentforge.tool.execution.chat_result import ToolChatResult
+from agentforge.tool.execution.events import (
     AttemptDiscarded,
     RoundStarted,
     RunFinished,
     RunSuspended,
-    ToolChatResult,
-    ToolExecution,
     ToolFinished,
     ToolStarted,
 )
+from agentforge.tool.execution.result import ToolExecution
 
-__all__ = ("event_data", "event_name", "execution_data", "result_data", "rounds_of")
+__all__ = ("event_name", "event_to_json", "execution_to_json", "result_to_json", "rounds_of")
+
+_MAX_DEPTH = 32
 
 
-def result_data(result: ToolChatResult, *, model: str, seconds: float) -> dict[str, Any]:
-    """A whole turn; ``model`` is the name to use where the reply has none."""
+def result_to_json(result: ToolChatResult, *, model: str | None = None, seconds: float | None = None) -> dict[str, Any]:
+    """A whole turn as JSON values; ``model`` is the name to use where the reply has none, ``seconds`` what it took."""
     response = result.response
-    return {
+    made: dict[str, Any] = {
         "text": result.text,
-        "tool_executions": [execution_data(execution) for execution in result.tool_executions],
+        "tool_executions": [execution_to_json(execution) for execution in result.tool_executions],
         "rounds": rounds_of(result),
         "usage": usage_to_json(result.token_usage),
         "model": (response.model_name if response is not None else None) or model,
         "finish_reason": response.finish_reason.value if response is not None else None,
         "suspended": result.suspended is not None,
         "notices": [_notice(notice) for notice in result.notices],
-        "seconds": round(seconds, 3),
     }
+    if result.handed_back:
+        made["tool_calls"] = [_request(request) for request in result.handed_back]
+    return made if seconds is None else made | {"seconds": round(seconds, 3)}
 
 
 def rounds_of(result: ToolChatResult) -> int:
@@ -53,8 +59,8 @@ def rounds_of(result: ToolChatResult) -> int:
     return len(result.intermediate_responses) + (result.response is not None)
 
 
-def execution_data(execution: ToolExecution) -> dict[str, Any]:
-    """One call; arguments that are no JSON object stay text."""
+def execution_to_json(execution: ToolExecution) -> dict[str, Any]:
+    """One call as JSON values; arguments that are no JSON object stay text."""
     return {
         "id": execution.request.id,
         "name": execution.request.name,
@@ -75,8 +81,16 @@ def event_name(event: Event) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
-def event_data(event: Event, *, model: str, seconds: float) -> dict[str, Any]:
-    """One event: ``event`` is its name, ``run_id`` its run; the last one holds the whole result."""
+def event_to_json(event: Event, *, model: str | None = None, seconds: float | None = None) -> dict[str, Any]:
+    """One event of a model, a chain or a loop as JSON values, ready for `json.dumps`.
+
+    ``event`` is its name, ``run_id`` its run, ``parent_run_id`` the run that this one works for, where there is one.
+    The last event, ``run_finished``, holds the whole result; ``model`` and ``seconds`` are for that: see
+    `result_to_json`. Details of a notice that JSON has no form for become their text.
+
+    >>> event_to_json(TextDelta("Hel", run_id="r1"))
+    {'event': 'text_delta', 'run_id': 'r1', 'text': 'Hel'}
+    """
     made: dict[str, Any] = {"event": event_name(event), "run_id": event.run_id}
     if event.parent_run_id is not None:
         made["parent_run_id"] = event.parent_run_id
@@ -98,13 +112,13 @@ def event_data(event: Event, *, model: str, seconds: float) -> dict[str, Any]:
         case ToolStarted():
             made |= {"position": event.position, **_request(event.request)}
         case ToolFinished():
-            made |= {"position": event.position, **execution_data(event.execution)}
+            made |= {"position": event.position, **execution_to_json(event.execution)}
         case AttemptDiscarded():
             made["reason"] = event.reason
         case RunSuspended():
             made["waiting"] = {str(position): reason for position, reason in event.waiting.items()}
         case RunFinished():
-            made["result"] = result_data(event.result, model=model, seconds=seconds)
+            made["result"] = result_to_json(event.result, model=model, seconds=seconds)
     return made
 
 
@@ -120,4 +134,18 @@ def _arguments(request: ToolExecutionRequest) -> object:
 
 
 def _notice(notice: Notice) -> dict[str, Any]:
-    return {"code": notice.code, "message": notice.message, "details": dict(notice.details)}
+    return {"code": notice.code, "message": notice.message, "details": _plain(notice.details)}
+
+
+def _plain(value: object, depth: int = 0) -> Any:
+    """The value as JSON values; what JSON has no form for, and what is nested too deeply, as its text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if depth < _MAX_DEPTH:
+        if isinstance(value, Mapping):
+            return {str(key): _plain(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [_plain(each, depth + 1) for each in value]
+    return str(value)
