@@ -48,7 +48,7 @@ $(LANGUAGE_SERVER):
 	        echo "It could not be installed; the test that asks it will be skipped." >&2; fi
 
 test: $(INSTALLED) $(LANGUAGE_SERVER) ## run all tests, doctests and page examples, with the coverage floor
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term
 
 lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
 	$(BIN)/ruff check .
