@@ -5,9 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import signal
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Programs that tests start inherit what this one does with Ctrl-C; run in the background of a shell it ignores it,
+    and a test that interrupts a program would wait for ever."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

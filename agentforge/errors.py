@@ -42,7 +42,8 @@ AgentForgeError
 │   ├── RunStateError (ValueError)         AF504   a saved state that cannot be taken up
 │   ├── RunArgumentError (TypeError)       AF505   an argument of a run that is not what it must be
 │   ├── AdvisorError                       AF510   an advisor did what a chain cannot go on with
-│   └── BudgetExceededError                AF511   a limit of a budget is used up
+│   ├── BudgetExceededError                AF511   a limit of a budget is used up
+│   └── StructuredOutputError              AF512   an answer that has not the form it was to have
 └── ChatMemoryError                        AF600   the memory of conversations
     ├── MemoryConflictError                AF601   somebody else stored the conversation meanwhile
     ├── ConversationSuspendedError         AF602   a new turn while one waits for a decision

@@ -1,5 +1,5 @@
-"""Compare our loop with one written by hand and print the ratios, and what many beans and advisors cost; progress goes
-to standard error."""
+"""Compare our loop with one written by hand and print the ratios, and what many beans and advisors cost, and what a
+search for tools finds; progress goes to standard error."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from benchmarks.beans import measure_beans
 from benchmarks.by_hand import ByHand
 from benchmarks.measure import SCENARIOS, Contender, Row, Scenario, compare
 from benchmarks.ours import Ours
+from benchmarks.search import measure_search
 from benchmarks.start import measure_start
 from benchmarks.stub_server import running
 
@@ -30,12 +31,13 @@ CONTENDERS: Mapping[str, Callable[..., Contender]] = {
 START = "start"
 BEANS = "beans"
 ADVISORS = "advisors"
+SEARCH = "search"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line asks for."""
     options = _parser().parse_args(arguments)
-    chosen = options.only or [*SCENARIOS, START, BEANS, ADVISORS]
+    chosen = options.only or [*SCENARIOS, START, BEANS, ADVISORS, SEARCH]
     print(f"Measuring {', '.join(chosen)}: a minute or two for all of it ...", file=sys.stderr)
     with running() as base_url:
         rows = asyncio.run(_measure(base_url, [name for name in chosen if name in SCENARIOS], options))
@@ -53,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _progress("")
         print(table.chains(*rows))
         print(table.held(asyncio.run(hold_many())))
+    if SEARCH in chosen:
+        figures, saved = asyncio.run(measure_search())
+        print(table.hits(figures))
+        print(table.saved(saved))
     return 0
 
 
@@ -86,7 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repetitions", type=int, default=7, metavar="N", help="paired runs of each scenario (7)")
     parser.add_argument("--spend", type=float, default=0.25, metavar="S", help="CPU seconds of one measurement (0.25)")
     parser.add_argument(
-        "--only", action="append", choices=(*SCENARIOS, START, BEANS, ADVISORS), help="one of them; may be repeated"
+        "--only",
+        action="append",
+        choices=(*SCENARIOS, START, BEANS, ADVISORS, SEARCH),
+        help="one of them; may be repeated",
     )
     parser.add_argument("--beans", type=int, default=1000, metavar="N", help="how many beans are built (1,000)")
     return parser

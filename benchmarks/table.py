@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from benchmarks.advisors import Held
 from benchmarks.beans import BUDGET, Build
 from benchmarks.measure import SCENARIOS, Row
+from benchmarks.search import Figures, Saved
 from benchmarks.start import Start
 
-__all__ = ("builds", "chains", "conversations", "held", "starts")
+__all__ = ("builds", "chains", "conversations", "held", "hits", "saved", "starts")
 
 
 def conversations(rows: Sequence[Row]) -> str:
@@ -62,6 +63,37 @@ def held(found: Held) -> str:
     for number, (objects, size) in enumerate(zip(found.objects, found.kibibytes, strict=True), 1):
         lines.append([f"after {number},000", f"{objects:,}", str(size - found.kibibytes[0])])
     return _aligned(lines)
+
+
+def hits(found: Mapping[str, Figures]) -> str:
+    """How many questions find their tool, for each index and catalogue."""
+    lines = [["the tool among 300", "first", "first five", "English", "Chinese", "to index (ms)", "a search (µs)"]]
+    for name, figures in found.items():
+        half = figures.asked // 2
+        lines.append(
+            [
+                name,
+                f"{figures.first} of {figures.asked}",
+                f"{figures.among_five} of {figures.asked}",
+                f"{figures.english} of {half}",
+                f"{figures.chinese} of {half}",
+                f"{figures.milliseconds_to_index:.0f}",
+                f"{figures.microseconds_to_search:.0f}",
+            ]
+        )
+    return _aligned(lines)
+
+
+def saved(found: Saved) -> str:
+    """What a turn costs that uses one tool of 300, on average over all questions."""
+    return _aligned(
+        [
+            ["a turn that uses one tool of 300", "requests", "estimated tokens of input"],
+            ["all tools in each request", str(found.requests_with_all), f"{found.with_all:,}"],
+            ["with a search", str(found.requests_with_search), f"{found.with_search:,}"],
+            ["saved", "", f"{found.share:.1%}"],
+        ]
+    )
 
 
 def _growth(ten: float, fifty: float) -> str:

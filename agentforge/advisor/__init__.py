@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agentforge.advisor.advisor import Advised, Advisor
 from agentforge.advisor.chain import KEEP, AdvisorObserver, Chain, ChainEnd, Keep, Link
-from agentforge.advisor.faults import AdvisorError, AdvisorOrderError, BudgetExceededError
+from agentforge.advisor.faults import AdvisorError, AdvisorOrderError, BudgetExceededError, StructuredOutputError
 from agentforge.advisor.model_call import model_call
 from agentforge.advisor.placement import Placement, arranged, calls_tools, name_of
 from agentforge.advisor.tool_calling import IntermediateText, LoopHistory, ToolCallingAdvisor
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from agentforge.advisor.budget_store import BudgetStore, InProcessBudgetStore
     from agentforge.advisor.logger import LoggerAdvisor
     from agentforge.advisor.message_memory import MEMORY_TURN, MessageMemoryAdvisor, Transcript
+    from agentforge.advisor.output_type import OutputType, OutputTypeError
     from agentforge.advisor.prices import ModelPrice, Prices
     from agentforge.advisor.reprompt import finished_rounds, reprompted
     from agentforge.advisor.safeguard import SafeguardAction, SafeguardAdvisor, SafeguardStage
     from agentforge.advisor.safeguard_checks import SafeguardCheck
+    from agentforge.advisor.structured_output import StructuredMode, StructuredOutputAdvisor
     from agentforge.advisor.system_prompt import SystemPromptAdvisor, SystemPromptMode
+    from agentforge.advisor.tool_search import ToolSearchAdvisor
 
 _HOME = {
     "BudgetAdvisor": "budget",
@@ -37,6 +40,8 @@ _HOME = {
     "MEMORY_TURN": "message_memory",
     "MessageMemoryAdvisor": "message_memory",
     "Transcript": "message_memory",
+    "OutputType": "output_type",
+    "OutputTypeError": "output_type",
     "ModelPrice": "prices",
     "Prices": "prices",
     "finished_rounds": "reprompt",
@@ -45,8 +50,11 @@ _HOME = {
     "SafeguardAdvisor": "safeguard",
     "SafeguardStage": "safeguard",
     "SafeguardCheck": "safeguard_checks",
+    "StructuredMode": "structured_output",
+    "StructuredOutputAdvisor": "structured_output",
     "SystemPromptAdvisor": "system_prompt",
     "SystemPromptMode": "system_prompt",
+    "ToolSearchAdvisor": "tool_search",
 }
 
 __all__ = (
@@ -72,15 +80,21 @@ __all__ = (
     "MessageMemoryAdvisor",
     "ModelPrice",
     "OnLimit",
+    "OutputType",
+    "OutputTypeError",
     "Placement",
     "Prices",
     "SafeguardAction",
     "SafeguardAdvisor",
     "SafeguardCheck",
     "SafeguardStage",
+    "StructuredMode",
+    "StructuredOutputAdvisor",
+    "StructuredOutputError",
     "SystemPromptAdvisor",
     "SystemPromptMode",
     "ToolCallingAdvisor",
+    "ToolSearchAdvisor",
     "Transcript",
     "arranged",
     "calls_tools",

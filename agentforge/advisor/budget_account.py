@@ -284,6 +284,8 @@ class TurnAccount:
         used = float(known.get(name, 0))
         if limit is None or warn_at is None or used <= 0 or used < warn_at * limit:
             return
+        if self._finishing is not None and self._finishing[0] == name:
+            return  # that it is used up was told already
         message = f"{used:g} of {limit:g} {_words(name)} of this {self._limits.per} are used"
         await self._once(run, "budget_warning", message, {"limit": name, "used": used, "allowed": limit})
 

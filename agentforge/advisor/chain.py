@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentforge.advisor.advisor import Advised, Advisor
 from agentforge.advisor.faults import AdvisorError
-from agentforge.model import ChatRequest
+from agentforge.model import ChatRequest, ModelProfile
 from agentforge.tool.execution import AttemptDiscarded, Emit, Run
 
 __all__ = ("KEEP", "AdvisorObserver", "Chain", "ChainEnd", "Keep", "Link")
@@ -76,6 +76,17 @@ class Chain:
     def links(self) -> tuple[Link, ...]:
         """The advisors that are still to come, outermost first."""
         return tuple(self._links[self._place :])
+
+    @property
+    def profile(self) -> ModelProfile | None:
+        """What the model at the end can do; ``None`` where the end does not say."""
+        found = getattr(self._end, "profile", None)
+        return found if isinstance(found, ModelProfile) else None
+
+    def ending(self, wrapped: Callable[[ChainEnd], ChainEnd]) -> Chain:
+        """The same rest of the chain with another end: ``wrapped`` is given this one's. So an advisor has a say in
+        every request that reaches the model, also in those of a tool loop that stands inside of it."""
+        return Chain(self._links, wrapped(self._end), emit=self.emit, observer=self._observer, place=self._place)
 
     async def next(self, run: Run, request: ChatRequest, *, emit: Emit | Literal[Keep.KEEP] | None = KEEP) -> Advised:
         """Ask the rest of the chain, the model at its end. May be called more than once: see `again`."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentforge.errors import ConfigurationError, RunError
 
-__all__ = ("AdvisorError", "AdvisorOrderError", "BudgetExceededError")
+__all__ = ("AdvisorError", "AdvisorOrderError", "BudgetExceededError", "StructuredOutputError")
 
 
 class AdvisorError(RunError):
@@ -33,6 +35,28 @@ class BudgetExceededError(RunError):
         self.limit = limit
         self.used = used
         self.allowed = allowed
+
+
+class StructuredOutputError(RunError):
+    """An answer that has not the form it was to have, or none at all. ``text`` is the last one, as the model wrote it,
+    ``problems`` are words on what is wrong with it, ``attempts`` says how often the model was asked."""
+
+    code = "AF512"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str = "",
+        problems: Sequence[str] = (),
+        attempts: int = 1,
+        location: str | None = None,
+        next_step: str | None = None,
+    ) -> None:
+        super().__init__(message, location=location, next_step=next_step)
+        self.text = text
+        self.problems = tuple(problems)
+        self.attempts = attempts
 
 
 class AdvisorOrderError(ConfigurationError):

@@ -55,6 +55,7 @@ class _Wish:
     outer: int
     inner: int
     why: str
+    listed: bool = False
 
 
 def name_of(advisor: Advisor) -> str:
@@ -101,7 +102,7 @@ def arranged(listed: Sequence[Advisor], added: Iterable[Advisor] = ()) -> tuple[
 
 def _wishes(names: list[str], places: list[Placement], listed: int) -> Iterator[_Wish]:
     for at in range(1, listed):
-        yield _Wish(at - 1, at, f"{names[at - 1]!r} is listed before {names[at]!r}")
+        yield _listed(names, at - 1, at)
     for at, place in enumerate(places):
         for other in range(len(names)):
             if other == at:
@@ -149,14 +150,18 @@ def _sorted(names: list[str], places: list[Placement], wishes: list[_Wish], list
         held = {wish.inner for wish in wishes if wish.outer in left and wish.inner in left}
         free = sorted(left - held, key=lambda at: (0 if at < listed else places[at].order, at))
         if not free:
-            raise _conflict([wish for wish in wishes if wish.outer in left and wish.inner in left])
+            raise _conflict(names, [wish for wish in wishes if wish.outer in left and wish.inner in left])
         made.append(free[0])
         left.remove(free[0])
     return made
 
 
-def _conflict(wishes: list[_Wish]) -> AdvisorOrderError:
-    """A circle of wishes, with the words of each."""
+def _listed(names: list[str], outer: int, inner: int) -> _Wish:
+    return _Wish(outer, inner, f"{names[outer]!r} is listed before {names[inner]!r}", listed=True)
+
+
+def _conflict(names: list[str], wishes: list[_Wish]) -> AdvisorOrderError:
+    """A circle of wishes, with the words of each; a stretch of the list is told as one."""
     way: list[_Wish] = []
     at = next(wish.inner for wish in wishes)
     # Everything left has a wish behind it: going back from one to the next comes round.
@@ -168,7 +173,13 @@ def _conflict(wishes: list[_Wish]) -> AdvisorOrderError:
         at = behind[at].outer
     circle = way[seen.index(at) :][::-1]
     first = min(range(len(circle)), key=lambda each: circle[each].outer)
-    words = ", and ".join(wish.why for wish in (*circle[first:], *circle[:first]))
+    told: list[_Wish] = []
+    for wish in (*circle[first:], *circle[:first]):
+        if wish.listed and told and told[-1].listed:
+            told[-1] = _listed(names, told[-1].outer, wish.inner)
+        else:
+            told.append(wish)
+    words = ", and ".join(wish.why for wish in told)
     return AdvisorOrderError(
         f"advisors cannot be put in an order: {words}",
         next_step="Change the list, or what one of them says of its place.",

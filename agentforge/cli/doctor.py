@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         plugins.load_all()
         found += plugin_findings(plugins, None)
         file = config_file(options, console.environment)
-        step = "Name one with --config FILE."
+        step = "Name one with --config FILE, or begin a project with agentforge init."
         found.append(Finding("warning", "no-configuration", f"there is no file '{file}'", next_step=step))
     else:
         from agentforge.cli.doctor_configuration import configuration, secrets_of, used_plugins

@@ -13,11 +13,11 @@ __all__ = ("explain_code",)
 
 def explain_code(code: str, console: Console) -> None:
     """Print what is known of a code. Raises `ConfigurationError` for one that does not exist."""
-    from agentforge.config import did_you_mean
-
     known = error_codes()
     if code not in known:
-        raise ConfigurationError(f"there is no error code '{code}'", next_step=did_you_mean(code, known))
+        raise ConfigurationError(
+            f"there is no error code '{code}'", next_step="docs/reference/errors.md lists all codes."
+        )
     found = known[code]
     if console.json:
         console.data({**asdict(found), "help": found.page})

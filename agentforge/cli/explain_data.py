@@ -180,7 +180,7 @@ class Explained:
         self, path: str, keys: Sequence[str], bean: PlannedBean | None, rest: Sequence[str]
     ) -> ConfigurationError:
         if bean is not None:
-            place, wrong, known = ".".join(keys[: len(keys) - len(rest)]), rest[0], list(_fields(bean.settings))
+            place, wrong, known = ".".join(keys[: len(keys) - len(rest)]), rest[0], ["type", *_fields(bean.settings)]
             node: Node | None = bean.definition.settings if bean.definition is not None else None
             for number, step in enumerate(rest):
                 inner = _step(node, step)
@@ -255,7 +255,8 @@ def _step(value: Any, step: str) -> Any:
         return value.get(step)
     if isinstance(value, list | tuple):
         return value[int(step)] if step.isdecimal() and int(step) < len(value) else None
-    return getattr(value, step, None) if step in _fields(value) else None
+    found = _fields(value)
+    return getattr(value, found[step], None) if step in found else None
 
 
 def _items(node: Node | None) -> list[tuple[str, Node]]:
@@ -266,9 +267,10 @@ def _keys(value: Any) -> list[str]:
     return list(value.entries) if isinstance(value, MappingNode) else []
 
 
-def _fields(settings: Any) -> Mapping[str, Any]:
+def _fields(settings: Any) -> Mapping[str, str]:
+    """The settings by the names that a file uses, each with its attribute."""
     found = getattr(type(settings), "model_fields", {})
-    return found if isinstance(found, Mapping) else {}
+    return {field.alias or name: name for name, field in found.items()} if isinstance(found, Mapping) else {}
 
 
 def _node_at(node: Node | None, path: Sequence[str]) -> Node | None:
@@ -278,7 +280,7 @@ def _node_at(node: Node | None, path: Sequence[str]) -> Node | None:
 
 
 def _unset(settings: Any, node: Node | None) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, value in ((name, getattr(settings, name)) for name in _fields(settings)):
+    for name, value in ((key, getattr(settings, name)) for key, name in _fields(settings).items()):
         there = _step(node, name) if node is not None else None
         if _fields(value) and not isinstance(there, SequenceNode):
             yield from (((name, *path), default) for path, default in _unset(value, there))
@@ -303,7 +305,7 @@ def _field_at(bean: PlannedBean | None, path: Sequence[str]) -> dict[str, Any] |
     model: Any = bean.bean_type.settings
     field = None
     for step in path:
-        fields = getattr(model, "model_fields", {})
+        fields = {each.alias or name: each for name, each in getattr(model, "model_fields", {}).items()}
         if step not in fields:
             return None
         field = fields[step]

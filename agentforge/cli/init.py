@@ -40,6 +40,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         folder, texts = _plugin(name, options.folder)
         steps = ['python -m pip install -e ".[test]"', "python -m pytest", "agentforge plugins"]
     write_new(folder, texts)
+    if options.plugin is not None:
+        _warn_of_its_name(options.plugin, console)
     if folder != Path("."):
         steps.insert(0, f"cd {shlex.quote(str(folder))}")
     if console.json:
@@ -49,6 +51,17 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.out(str(folder / path))
     console.say("\nnext:\n" + "\n".join(f"  {step}" for step in steps))
     return 0
+
+
+def _warn_of_its_name(name: str, console: Console) -> None:
+    from agentforge.plugin.discovery import discover
+
+    taken = next((found.distribution for found in discover() if found.name == name), None)
+    if taken is not None:
+        console.say(
+            f"warning: {taken} brings a plugin {name!r} already; of two distributions with one name none is loaded",
+            style="yellow",
+        )
 
 
 def _plugin(name: str, folder: str | None) -> tuple[Path, dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import signal
 import threading
 from collections.abc import Coroutine, Iterator
@@ -23,6 +24,8 @@ __all__ = ("Session",)
 _PROMPT = "> "
 _END_WORDS = ("exit", "quit")
 _RELOAD = "/reload"
+# A path, such as /etc/hosts, is a question.
+_WORD = re.compile(r"/[a-z]+")
 
 
 class Session:
@@ -50,6 +53,9 @@ class Session:
                     break
                 if text == _RELOAD and self._reloader is not None:
                     await self._hold(self._reloader.reload())
+                elif _WORD.fullmatch(text):  # it is misspelt, and no model should be paid for that
+                    known = f"there is {_RELOAD}" if self._reloader is not None else "there is none"
+                    self._console.say(f"{text} is no command of a session; {known}", style="yellow")
                 elif text:
                     if self._reloader is not None:
                         await self._hold(self._reloader.reload_if_changed())

@@ -13,7 +13,15 @@ from agentforge.client.observer import ChatObserver
 from agentforge.client.prompt import Prompt
 from agentforge.client.turn import Turn, hold
 from agentforge.errors import RunArgumentError
-from agentforge.model import ChatMessage, ChatModel, ChatRequestParameters, SystemMessage, ToolChoice, UserMessage
+from agentforge.model import (
+    ChatMessage,
+    ChatModel,
+    ChatRequestParameters,
+    History,
+    SystemMessage,
+    ToolChoice,
+    UserMessage,
+)
 from agentforge.tool.execution import Run, RunEvent, RunStream, ToolChatResult, ToolService
 from agentforge.tool.execution.asked import Messages, check_asked
 
@@ -27,8 +35,10 @@ class ChatClient:
     put in front of conversations that have no system message. ``tool_choice`` (``"auto"``, ``"required"`` or a tool's
     name) holds for the first round of each turn. ``advisors`` is the chain, outermost first; the tool advisor stands
     innermost where the list has none, unless ``tool_calling`` is false: then replies with calls are handed back.
-    ``tool_context`` is for tools and advisors and never sent to a model. The model is never closed here, the service
-    where it is the client's own (``owns_service``). ``observer`` is told of every call. Safe to share between tasks.
+    ``tool_context`` is for tools and advisors and never sent to a model. ``messages`` (examples, say) go in front of
+    every request, and into no history; ``memory_id``, ``tenant`` and ``roles`` are those of turns that name none. The
+    model is never closed here, the service where it is the client's own (``owns_service``). ``observer`` is told of
+    every call. Safe to share between tasks.
 
     Raises `AdvisorOrderError` for advisors that cannot stand in one chain.
 
@@ -54,6 +64,10 @@ class ChatClient:
         advisors: Iterable[Advisor] = (),
         tool_calling: bool = True,
         tool_context: Mapping[str, object] | None = None,
+        messages: Iterable[ChatMessage] = (),
+        memory_id: object = None,
+        tenant: str | None = None,
+        roles: Iterable[str] = (),
         owns_service: bool | None = None,
         observer: ChatObserver | None = None,
     ) -> None:
@@ -62,6 +76,10 @@ class ChatClient:
         self.service = ToolService() if service is None else service
         self.system = system
         self.tool_context: Mapping[str, object] = dict(tool_context or {})
+        self.messages = History.of(messages)
+        self.memory_id = memory_id
+        self.tenant = tenant
+        self.roles = frozenset(roles)
         self.parameters = ChatRequestParameters.merge(
             parameters, None if tool_choice is None else ChatRequestParameters(tool_choice=ToolChoice.of(tool_choice))
         )
@@ -214,6 +232,7 @@ class ChatClient:
             self.chain if prompt.links is None else prompt.links,
             (*self._sources, *prompt.sources),
             self._observer,
+            self.messages,
         )
 
     def _with_system(self, messages: Sequence[ChatMessage], own: str | None) -> Sequence[ChatMessage]:

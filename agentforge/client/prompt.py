@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from agentforge.advisor import Advisor, Link
 from agentforge.errors import RunArgumentError
@@ -14,9 +14,13 @@ from agentforge.tool import BoundTool, ToolSource
 from agentforge.tool.execution import Run, RunEvent, RunStream, ToolChatResult, ToolLoopState, ToolService, run_of
 
 if TYPE_CHECKING:
+    from agentforge.advisor import OutputType, StructuredMode
     from agentforge.client.chat_client import ChatClient
+    from agentforge.client.structured import StructuredPrompt
 
 __all__ = ("Prompt",)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +116,62 @@ class Prompt:
         """`stream` for synchronous code: ``with prompt.stream_sync() as events: for event in events: ...``"""
         return self.client.service.events_sync(self.client.model, self.stream(context))
 
+    # -- for a value -----------------------------------------------------------------------------
+
+    @overload
+    def structured(
+        self, output: type[T] | OutputType[T], *, mode: StructuredMode = ..., max_reprompts: int = ...
+    ) -> StructuredPrompt[T]: ...
+    @overload
+    def structured(
+        self, output: Any, *, mode: StructuredMode = ..., max_reprompts: int = ...
+    ) -> StructuredPrompt[Any]: ...
+    def structured(
+        self, output: Any, *, mode: StructuredMode = "auto", max_reprompts: int = 2
+    ) -> StructuredPrompt[Any]:
+        """This prompt, asked for a value of a type, or for JSON that fits a schema: `StructuredOutputAdvisor` says
+        what may be given. Goes over one among the client's advisors. Raises `ConfigurationError`."""
+        from agentforge.client.structured import StructuredPrompt
+
+        return StructuredPrompt.of(self, output, mode, max_reprompts)
+
+    @overload
+    async def entity(
+        self, output: type[T] | OutputType[T], *, mode: StructuredMode = ..., max_reprompts: int = ...
+    ) -> T: ...
+    @overload
+    async def entity(self, output: Any, *, mode: StructuredMode = ..., max_reprompts: int = ...) -> Any: ...
+    async def entity(self, output: Any, *, mode: StructuredMode = "auto", max_reprompts: int = 2) -> Any:
+        """The value alone: ``await client.prompt("…").entity(Order)``.
+
+        Raises what `call` raises, and `StructuredOutputError` where the model gives no such value, or the turn is
+        suspended; `structured` has the rest of the result.
+        """
+        return (await self.structured(output, mode=mode, max_reprompts=max_reprompts).call()).value
+
+    @overload
+    def entity_sync(
+        self, output: type[T] | OutputType[T], *, mode: StructuredMode = ..., max_reprompts: int = ...
+    ) -> T: ...
+    @overload
+    def entity_sync(self, output: Any, *, mode: StructuredMode = ..., max_reprompts: int = ...) -> Any: ...
+    def entity_sync(self, output: Any, *, mode: StructuredMode = "auto", max_reprompts: int = 2) -> Any:
+        """`entity` for synchronous code; works in a notebook too."""
+        return self.structured(output, mode=mode, max_reprompts=max_reprompts).call_sync().value
+
+    # -- inside ----------------------------------------------------------------------------------
+
     def run(self, context: Run | None = None) -> Run:
         """The run that this prompt would be held in: a new one, or the given one with what the prompt says."""
         run = run_of(context, self.memory, self.seconds)
         defaults = self.client.tool_context
         if defaults or self.context_values:
             run.user_data = {**defaults, **run.user_data, **(self.context_values or {})}
-        if self.of_tenant is not None:
-            run.tenant = self.of_tenant
-        if self.with_roles:
-            run.roles = run.roles | frozenset(self.with_roles)
+        if run.memory_id is None:
+            run.memory_id = self.client.memory_id
+        run.tenant = self.of_tenant or run.tenant or self.client.tenant
+        if self.with_roles or self.client.roles:
+            run.roles = run.roles | self.client.roles | frozenset(self.with_roles)
         if self.taken_up is not None:
             run.resume_from(self.taken_up)
         return run

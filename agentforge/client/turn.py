@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentforge.advisor import AdvisorObserver, Chain, Link, calls_tools, model_call
 from agentforge.advisor.reprompt import without_open_calls
 from agentforge.client.observer import ChatObserver, ObservedModel
-from agentforge.model import ChatModel, ChatRequest, ChatRequestParameters, Event, History
+from agentforge.model import ChatMessage, ChatModel, ChatRequest, ChatRequestParameters, Event, History
 from agentforge.tool import BoundTool, ToolSource
 from agentforge.tool.execution import (
     Emit,
@@ -32,7 +32,8 @@ _NOBODY = contextlib.nullcontext[set[int]](set())
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """All that a turn is made of but its run; ``sources`` are the tools beside the service's."""
+    """All that a turn is made of but its run; ``sources`` are the tools beside the service's, ``front`` the messages
+    in front of every request."""
 
     service: ToolService
     model: ChatModel
@@ -41,6 +42,7 @@ class Turn:
     links: tuple[Link, ...]
     sources: tuple[ToolSource | tuple[BoundTool, ...], ...] = ()
     observer: ChatObserver | None = None
+    front: Sequence[ChatMessage] = ()
 
 
 async def hold(turn: Turn, run: Run, emit: Emit | None = None) -> ToolChatResult:
@@ -56,7 +58,7 @@ async def hold(turn: Turn, run: Run, emit: Emit | None = None) -> ToolChatResult
         model = ObservedModel(model, observer)
     with turn.service.runs.holding(run), _told(run, observer) if observer is not None else _NOBODY as told:
         sink = emit if emit is None or observer is None else _telling(emit, observer, told)
-        chain = Chain(turn.links, model_call(model), emit=sink, observer=_of_advisors(observer))
+        chain = Chain(turn.links, model_call(model, turn.front), emit=sink, observer=_of_advisors(observer))
         try:
             async with RunScope(run):
                 # Within the run, as the model may be one that is made for it.

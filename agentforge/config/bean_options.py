@@ -14,7 +14,7 @@ from agentforge.config.nodes import MappingNode, Mark, Node, ScalarNode
 from agentforge.config.scalars import plain_value
 from agentforge.config.shapes import is_nothing, kind_of, read_texts, report_bad
 
-__all__ = ("INHERITED", "BeanOptions", "Condition", "read_options")
+__all__ = ("INHERITED", "BeanOptions", "Condition", "in_its_block", "read_options")
 
 #: What a bean takes over from the ``bean:`` block of the one that it extends.
 INHERITED = ("scope", "lazy", "init", "destroy")
@@ -132,3 +132,14 @@ _READERS: dict[str, Callable[[Node, str, Reporter], object]] = {
     "when": read_conditions,
     "provider": _truth,
 }
+
+
+def in_its_block(name: str) -> str | None:
+    """The next step for an option that stands among the settings of a bean; ``None`` for what is no option.
+
+    >>> in_its_block("lazy")
+    "It is an option of the container: write it under 'bean', as bean: {lazy: …}."
+    """
+    if name not in _READERS:
+        return None
+    return f"It is an option of the container: write it under 'bean', as bean: {{{name}: …}}."

@@ -102,7 +102,9 @@ def read_bean(
     path: str | None = None,
     anonymous: bool = False,
 ) -> BeanDefinition | None:
-    """Check one bean, declared or written in place (``anonymous``); ``None`` when it has no usable type.
+    """Check one bean, declared or written in place (``anonymous``); ``None`` when it is no mapping.
+
+    The ``type`` of a bean that says no usable one is empty; unless it is abstract, that is reported.
 
     Args:
         bean_id: Its id; that of an anonymous bean is made by the caller and not checked.
@@ -132,12 +134,13 @@ def read_bean(
         if options.abstract:
             return BeanDefinition(bean_id, "", mark, settings, options, mark)
         _report_no_type(bean_id, node, options, mark, path, reporter)
-        return None
+        # It is declared all the same, so that those who name it are not at fault.
+        return BeanDefinition(bean_id, "", mark, settings, options, mark, anonymous)
     if not isinstance(found, ScalarNode) or not found.text or is_nothing(found):
         message = f"the type of '{bean_id}' is a name, not {kind_of(found)}"
         step = "Such as 'type: scripted'."
         reporter.report(codes.BAD_VALUE, message, found.mark, next_step=step, path=f"{path}.type")
-        return None
+        return BeanDefinition(bean_id, "", found.mark, settings, options, mark, anonymous)
     return BeanDefinition(
         id=bean_id,
         type=found.text,

@@ -13,7 +13,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from agentforge.config import codes
-from agentforge.config.diagnostic import did_you_mean
+from agentforge.config.bean_options import in_its_block
+from agentforge.config.diagnostic import did_you_mean, nearest
 from agentforge.config.faults import Reporter
 from agentforge.config.misfit import found_at, read_misfit, sentence
 from agentforge.config.nodes import MappingNode, Mark, Node, ScalarNode, SecretNode, SequenceNode
@@ -28,6 +29,8 @@ __all__ = ("hide_secrets", "mark_of", "report_validation", "value_for")
 # One that could not be filled, which is a name and no secret.
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
 _TEXT_NAMES = frozenset({"SecretStr", "SecretBytes"})
+#: The keys of every bean that are none of its settings.
+_BESIDE_SETTINGS = ("type", "bean")
 
 
 def value_for(node: Node, annotation: Any) -> Any:
@@ -160,6 +163,7 @@ def report_validation(
     path: str,
     mark: Mark | None = None,
     secrets: Secrets | None = None,
+    of_bean: bool = False,
 ) -> None:
     """Report each error of a settings model at its place in the file; no value is ever shown.
 
@@ -171,6 +175,7 @@ def report_validation(
         path: The dotted path of the settings, such as ``beans.model``.
         mark: Where a missing key is reported, by default where the settings begin.
         secrets: Masked in the texts of validators.
+        of_bean: Whether these are all settings of a bean, beside which ``type`` and ``bean`` stand.
     """
     masked = secrets or Secrets()
     hide_secrets(node, model, reporter)
@@ -187,6 +192,8 @@ def report_validation(
         elif first.type == "extra_forbidden":
             known = [key for choice in _types_at(model, location[:-1]) for key in _fields(choice)]
             step = did_you_mean(name, known)
+            if of_bean and len(location) == 1:
+                step = in_its_block(name) or _near_a_key_of_all(name, known) or step
             reporter.report(codes.UNKNOWN_KEY, f"unknown setting '{name}'", key_mark, next_step=step, path=where)
         elif any(map(reporter.is_settled, _marks_in(target))):
             continue  # it follows from a value inside, or from this one, of which more was said
@@ -198,6 +205,11 @@ def report_validation(
             message, advice = sentence(name, [read_misfit(each.error, given) for each in group], found_at(target))
             message = masked.mask(message)
             reporter.report(codes.BAD_VALUE, message, value_mark, next_step=advice, path=where, private=private)
+
+
+def _near_a_key_of_all(name: str, known: Sequence[str]) -> str | None:
+    near = nearest(name, [*known, *_BESIDE_SETTINGS])
+    return f"Did you mean '{near}'?" if near in _BESIDE_SETTINGS else None
 
 
 class _Located:

@@ -15,7 +15,7 @@ from agentforge.config.dotenv_file import DotenvVariable, read_dotenv
 from agentforge.config.faults import ConfigurationFaults, Reporter
 from agentforge.config.merge import merge
 from agentforge.config.nodes import MappingNode, Mark, SequenceNode
-from agentforge.config.overrides import SETTINGS_NAMES, apply_environment, apply_sets
+from agentforge.config.overrides import SETTINGS_NAMES, apply_environment, apply_sets, warn_of_new_beans
 from agentforge.config.shapes import is_nothing, read_texts
 from agentforge.config.source import MAX_BYTES, decode, from_mapping, read_yaml
 from agentforge.config.trust import Trust, is_inside
@@ -84,11 +84,13 @@ def load_layers(
     if inside is not None:
         _check_trust(root, lower, reporter)
     warnings: list[str] = []
+    files_only = root
     from_dotenv = {name: (found.value, found.mark) for name, found in lower.items() if name not in environment}
     root = apply_environment(root, from_dotenv, ".env", warnings, reporter)
     outside = {name: (text, Mark.outside(f"environment {name}")) for name, text in environment.items()}
     root = apply_environment(root, outside, "environment", warnings, reporter)
     root = apply_sets(root, sets, reporter)
+    warn_of_new_beans(files_only, root, warnings)
     reporter.raise_if_any()
     return Layers(
         root=root,
@@ -243,7 +245,7 @@ def _read_file(
         step = (
             "Check the name; it is taken from the folder of the file that names it."
             if at
-            else ("Check the path, or name another file with --config.")
+            else "Check the path, name another file with --config, or begin a project with agentforge init."
         )
         reporter.report(codes.FILE_NOT_READ, f"the file '{path}' {reason}", at or Mark.outside(name), next_step=step)
         return None

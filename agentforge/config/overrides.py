@@ -13,7 +13,7 @@ from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, 
 from agentforge.config.shapes import ROOT_KEYS
 from agentforge.config.source import MAX_DEPTH, read_node
 
-__all__ = ("FILE_ONLY_KEYS", "PREFIX", "SETTINGS_NAMES", "apply_environment", "apply_sets")
+__all__ = ("FILE_ONLY_KEYS", "PREFIX", "SETTINGS_NAMES", "apply_environment", "apply_sets", "warn_of_new_beans")
 
 #: What every variable of ours begins with.
 PREFIX = "AGENTFORGE_"
@@ -44,7 +44,7 @@ def apply_environment(
         if first in FILE_ONLY_KEYS:
             _report_file_only(first, mark, reporter)
         elif first not in ROOT_KEYS or len(parts) < 2:
-            warnings.append(_warning(name, parts))
+            warnings.append(_warning(name, parts, root))
         elif not all(parts):
             message = f"{name} names no place: a part between the double underscores is empty"
             step = f"Write {PREFIX}BEANS__NAME__KEY."
@@ -135,10 +135,35 @@ def _report_file_only(key: str, mark: Mark, reporter: Reporter) -> None:
     reporter.report(codes.NOT_FROM_HERE, message, mark, next_step=step, path=key)
 
 
-def _warning(name: str, parts: Sequence[str]) -> str:
+def _warning(name: str, parts: Sequence[str], root: MappingNode) -> str:
     settable = [key.upper() for key in ROOT_KEYS if key not in FILE_ONLY_KEYS]
     known = [PREFIX + "__".join([key, *parts[1:]]) for key in settable] if len(parts) > 1 else sorted(SETTINGS_NAMES)
-    near = nearest(name, known)
+    near = _parted(name, root) or nearest(name, known)
     return f"{name} has no effect: it is neither a setting nor the place of a value" + (
         f"; did you mean {near}?" if near else ""
     )
+
+
+def _parted(name: str, root: MappingNode) -> str | None:
+    """The variable that was meant where single underscores part ``beans``, the bean and its first key."""
+    beans, rest = root.get("beans"), name.removeprefix(PREFIX)
+    if not isinstance(beans, MappingNode) or not rest.upper().startswith("BEANS_"):
+        return None
+    rest = rest[len("BEANS_") :].lstrip("_")
+    ids = sorted((each for each in beans.entries if rest.casefold().startswith(f"{each}_")), key=len)
+    if not ids:
+        return None
+    key = rest[len(ids[-1]) :].lstrip("_")
+    return f"{PREFIX}BEANS__{ids[-1].upper()}__{key}" if key else None
+
+
+def warn_of_new_beans(before: MappingNode, after: MappingNode, warnings: list[str]) -> None:
+    """A warning for each bean that only variables or the command line declare and whose name is near another's."""
+    old, new = before.get("beans"), after.get("beans")
+    if not isinstance(old, MappingNode) or not isinstance(new, MappingNode):
+        return
+    for bean_id, entry in new.entries.items():
+        near = nearest(bean_id, old.entries) if bean_id not in old.entries else None
+        # One of several, such as model2 beside model, is meant.
+        if near is not None and bean_id.rstrip("_0123456789") != near.rstrip("_0123456789"):
+            warnings.append(f"{entry.key_mark} declares a bean '{bean_id}' that no file has; did you mean '{near}'?")

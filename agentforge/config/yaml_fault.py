@@ -56,7 +56,7 @@ def report_yaml_error(error: Any, text: str, file: str, reporter: Reporter) -> N
         codes.BAD_SYNTAX,
         f"not valid YAML: {problem}" + (f" ({context})" if context else ""),
         Mark(file, line, column),
-        next_step=_next_step(problem, lines[line - 1] if line <= len(lines) else ""),
+        next_step=_next_step(problem, lines[line - 1] if line <= len(lines) else "", column - 1),
     )
 
 
@@ -67,11 +67,15 @@ def _unquoted_placeholder(line: str) -> re.Match[str] | None:
     return _PLACEHOLDER.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), line))
 
 
-def _next_step(problem: str, line: str) -> str:
+def _next_step(problem: str, line: str, column: int) -> str:
     if "tab" in problem or "\t" in line[: len(line) - len(line.lstrip())] or "'\\t'" in problem:
         return "Indent with spaces; YAML takes no tabs there."
     if "mapping values" in problem:
         return "A text that holds ': ' needs quotes."
+    before = line[:column].rstrip()
+    if "expected key" in problem and before[-1:] in ("'", '"') and line[column : column + 1].isalnum():
+        inside = "''" if before[-1] == "'" else '\\"'
+        return f"The quoted text ends before this; a quote inside of it is written {inside}."
     if "expected <block end>" in problem or "did not find expected key" in problem or "block" in problem:
         return "Check the indentation of this line against the ones above."
     return "Check brackets, quotes and indentation from here upwards."

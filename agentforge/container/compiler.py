@@ -32,6 +32,7 @@ from agentforge.container.draft import Draft, grouped, reasons_of, references_in
 from agentforge.container.filling import secrets_in
 from agentforge.container.findings import run_checks
 from agentforge.container.known import Known
+from agentforge.container.methods import check_methods
 from agentforge.container.plan import Pending, Plan, PlannedBean
 from agentforge.container.reading import read_configuration
 from agentforge.container.references import written_references
@@ -100,6 +101,7 @@ class _Compiler:
         for bean_id, definition in read.definition.beans.items():
             self._declare(known.drafts[bean_id], definition, f"beans.{bean_id}")
         whole = Autowiring(known, read.components, read.definition, self._reporter, self._secrets).run()
+        check_methods(known, whole=whole, components=read.components, tree=read.tree, reporter=self._reporter)
         relations = Relations(known, self._reporter)
         relations.check_contracts()
         order = relations.order()
@@ -149,6 +151,8 @@ class _Compiler:
     # -- types and settings ----------------------------------------------------------------------
 
     def _declare(self, draft: Draft, definition: BeanDefinition, path: str) -> None:
+        if not definition.type:
+            return  # which is reported
         found = self._catalogue.find(definition.type)
         if isinstance(found, NotFound):
             code = codes.UNKNOWN_TYPE if found.reason == "unknown" else codes.PLUGIN_UNUSABLE
@@ -201,7 +205,14 @@ class _Compiler:
                 self._secrets.add(secret)
         except ValidationError as error:
             report_validation(
-                error, node, found.settings, self._reporter, path=path, mark=draft.mark, secrets=self._secrets
+                error,
+                node,
+                found.settings,
+                self._reporter,
+                path=path,
+                mark=draft.mark,
+                secrets=self._secrets,
+                of_bean=True,
             )
 
     def _several(self, node: Node, field_path: str, reference: RefField, bean_path: str) -> Node:

@@ -1,5 +1,7 @@
 """How a model speaks: messages, requests, responses, events, and the contract every model fulfils."""
 
+from typing import TYPE_CHECKING
+
 from agentforge.model.arguments import ArgumentLimits, parse_arguments
 from agentforge.model.chat_model import ChatModel
 from agentforge.model.content import (
@@ -52,6 +54,9 @@ from agentforge.model.specification import ToolParameters, ToolParametersBuilder
 from agentforge.model.tool_call import ToolExecutionRequest, new_call_id
 from agentforge.model.usage import TokenUsage
 
+if TYPE_CHECKING:
+    from agentforge.model.embedding import EmbeddingModel, EmbeddingResponse
+
 __all__ = (
     "AiMessage",
     "ArgumentLimits",
@@ -64,6 +69,8 @@ __all__ = (
     "ChatResponse",
     "Content",
     "Degradation",
+    "EmbeddingModel",
+    "EmbeddingResponse",
     "Event",
     "FileContent",
     "FinishReason",
@@ -103,3 +110,19 @@ __all__ = (
     "response_from_json",
     "response_to_json",
 )
+
+del TYPE_CHECKING  # what is visible here is public
+
+
+def __getattr__(name: str) -> object:
+    """Embeddings are loaded on first use: few programs need them."""
+    if name not in ("EmbeddingModel", "EmbeddingResponse"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agentforge.model import embedding
+
+    value = globals()[name] = getattr(embedding, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

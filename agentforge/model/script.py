@@ -232,11 +232,13 @@ def only_keys(data: Mapping[Any, Any], known: Sequence[str], path: ScriptPath) -
             import difflib
 
             near = difflib.get_close_matches(str(key), known, 1)
-            raise ScriptError(
-                (*path, key),
-                f"unknown key {key!r}",
-                f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}.",
-            )
+            if near:
+                step = f"Did you mean {near[0]!r}?"
+            elif " " in str(key):
+                step = "A text that holds ': ' needs quotes."
+            else:
+                step = f"Known keys: {', '.join(known)}."
+            raise ScriptError((*path, key), f"unknown key {key!r}", step)
 
 
 def _text(value: object, path: ScriptPath) -> str | None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agentforge.plugin.manager import Plugins
     from agentforge.plugin.parameter import Need
     from agentforge.plugin.reference import Qualifier, Ref, RefField, references_of
+    from agentforge.plugin.request_settings import ParameterSettings
     from agentforge.plugin.state import PluginState
     from agentforge.plugin.vendor_profile import VendorProfile
 
@@ -60,6 +61,7 @@ _HOME = {
     "Found": "discovery",
     "Need": "parameter",
     "NotFound": "catalogue",
+    "ParameterSettings": "request_settings",
     "PluginError": "faults",
     "PluginState": "state",
     "Plugins": "manager",
@@ -97,6 +99,7 @@ __all__ = (
     "Found",
     "Need",
     "NotFound",
+    "ParameterSettings",
     "PluginError",
     "PluginState",
     "Plugins",

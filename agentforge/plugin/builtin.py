@@ -18,7 +18,9 @@ from agentforge.plugin.builtin_clients import (
     make_tool_service,
 )
 from agentforge.plugin.builtin_memory import MEMORY_TYPES
-from agentforge.plugin.builtin_models import ScriptedSettings, make_scripted
+from agentforge.plugin.builtin_models import ScriptedSettings, check_scripted, make_scripted
+from agentforge.plugin.builtin_search import SEARCH_TYPES
+from agentforge.plugin.builtin_sources import SOURCE_TYPES
 from agentforge.plugin.builtin_tools import (
     ComponentSettings,
     FactorySettings,
@@ -73,6 +75,7 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
             make_scripted,
             ChatModel,
             "A model that answers from a script: for tests and demonstrations.",
+            check=check_scripted,
         )
     )
     register(
@@ -127,7 +130,7 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
             check=check_chat_client,
         )
     )
-    for bean_type in (*ADVISOR_TYPES, *MEMORY_TYPES):
+    for bean_type in (*SOURCE_TYPES, *ADVISOR_TYPES, *SEARCH_TYPES, *MEMORY_TYPES):
         register(bean_type)
     for name, settings, make, summary in (
         ("rethrow", NoSettings, lambda _: Rethrow(), "Ends the run with the error."),

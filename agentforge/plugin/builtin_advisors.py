@@ -25,7 +25,8 @@ from agentforge.errors import ConfigurationError
 from agentforge.memory import ChatMemory, InMemoryStore
 from agentforge.plugin.bean_settings import Amount, BeanSettings, Count, CountFromZero, Field, Seconds
 from agentforge.plugin.bean_type import BeanType
-from agentforge.plugin.checking import CheckContext, Finding
+from agentforge.plugin.builtin_structured import STRUCTURED_OUTPUT
+from agentforge.plugin.checking import CheckContext, CheckedBean, Finding
 from agentforge.plugin.reference import Ref
 
 __all__ = (
@@ -270,6 +271,7 @@ ADVISOR_TYPES: tuple[BeanType, ...] = (
         BudgetAdvisor,
         "Bounds calls, tokens, time and cost, of a turn or of a conversation.",
     ),
+    STRUCTURED_OUTPUT,
 )
 """The types, in the order of the reference."""
 
@@ -281,9 +283,9 @@ def planned_chain(advisors: Sequence[Any], context: CheckContext, *, tool_callin
     for each in advisors:
         bean = context.bean(each)
         kind = bean.provides if bean is not None else None
-        if kind is None or kind is object:
+        if bean is None or kind is None or kind is object:
             return ()
-        listed.append(cast("Advisor", bean.given if bean is not None and bean.given is not None else _sketch(kind)))
+        listed.append(cast("Advisor", bean.given if bean.given is not None else _sketch(kind, **_known_as(bean))))
     added = [] if not tool_calling or any(map(calls_tools, listed)) else [_sketch(ToolCallingAdvisor, innermost=True)]
     return arranged(listed, added)
 
@@ -317,9 +319,17 @@ def _sketch(kind: type, **more: Any) -> Advisor:
         if not callable(value := getattr(kind, name, None)) and not isinstance(value, property) and value is not None
     }
     own = getattr(kind, "name", None)
-    name = own if isinstance(own, str) else name_of(cast("Advisor", object.__new__(kind)))
-    made = type("Sketch", (), {**said, **more, "name": name, "advise": lambda *_: None})()
+    if "name" not in more:
+        more["name"] = own if isinstance(own, str) else name_of(cast("Advisor", object.__new__(kind)))
+    made = type("Sketch", (), {**said, **more, "advise": lambda *_: None})()
     return cast("Advisor", made)
+
+
+def _known_as(bean: CheckedBean) -> dict[str, str]:
+    """A name for a bean of which no more is known than that it is an advisor."""
+    if bean.provides is not Advisor or bean.bean_type is None:
+        return {}
+    return {"name": bean.bean_type.name if "." in bean.id else bean.id}
 
 
 def _tried(make: Callable[[], object]) -> None:

@@ -12,10 +12,12 @@ from agentforge.model import ArgumentLimits, ChatModel, ToolChoice
 from agentforge.plugin.bean_settings import BeanSettings, Count, CountFromZero, Field, Seconds
 from agentforge.plugin.bean_type import BeanContext
 from agentforge.plugin.builtin_advisors import check_advisors
-from agentforge.plugin.builtin_tools import PythonTools, PythonToolsSettings, tool_names_of
+from agentforge.plugin.builtin_sources import known_tool_names
+from agentforge.plugin.builtin_tools import PythonTools
 from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.observing import interceptors_of, observer_of
 from agentforge.plugin.reference import Ref
+from agentforge.plugin.request_settings import MessageSettings, ParameterSettings
 from agentforge.tool import ToolSource
 from agentforge.tool.error import ToolErrorHandler
 from agentforge.tool.execution import ToolGate, ToolInterceptor, ToolResultConverter, ToolService
@@ -98,6 +100,16 @@ class ChatClientSettings(ToolServiceSettings):
     """Whether there is a tool advisor where none is listed; else replies with calls are handed back."""
     tool_context: dict[str, Any] = Field(default_factory=dict)
     """Values for tools and advisors in every turn, never sent to a model."""
+    parameters: ParameterSettings = ParameterSettings()
+    """Parameters of every request that does not set its own, over the model's defaults."""
+    messages: tuple[MessageSettings, ...] = ()
+    """Messages in front of every request, such as examples: {user: …} and {assistant: …} in turn."""
+    memory_id: str | None = None
+    """The conversation of turns that name none."""
+    tenant: str | None = None
+    """The tenant of turns that name none."""
+    roles: tuple[str, ...] = ()
+    """Roles that every turn has."""
 
 
 def make_tool_service(settings: ToolServiceSettings, context: BeanContext) -> ToolService:
@@ -139,6 +151,11 @@ def make_chat_client(settings: ChatClientSettings, context: BeanContext) -> Chat
         advisors=settings.advisors,
         tool_calling=settings.tool_calling,
         tool_context=settings.tool_context,
+        parameters=settings.parameters.made(),
+        messages=[each.made() for each in settings.messages],
+        memory_id=settings.memory_id,
+        tenant=settings.tenant,
+        roles=settings.roles,
         owns_service=True,
         observer=observer_of(context.plugins),
     )
@@ -179,11 +196,7 @@ def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[
     all_known = True
     for number, source in enumerate(settings.tools):
         bean = context.bean(source)
-        names: tuple[str, ...] | None = None
-        if bean is not None and isinstance(bean.given, PythonTools):
-            names = tuple(tool.name for tool in bean.given.bound)
-        elif bean is not None and isinstance(bean.settings, PythonToolsSettings):
-            names = tool_names_of(bean.settings, context)
+        names = known_tool_names(bean, context)
         if bean is None or names is None:
             all_known = False
             continue

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from agentforge.errors import ConfigurationError
 from agentforge.model import ModelProfile
-from agentforge.model.script import read_turn
+from agentforge.model.script import ScriptError, read_turn
 from agentforge.model.scripted import ScriptedChatModel
 from agentforge.plugin.bean_settings import BeanSettings
 from agentforge.plugin.bean_type import BeanContext
+from agentforge.plugin.checking import CheckContext, Finding
 
-__all__ = ("ScriptedSettings", "make_scripted")
+__all__ = ("ScriptedSettings", "check_scripted", "make_scripted")
 
 
 class ScriptedSettings(BeanSettings):
@@ -27,16 +28,19 @@ class ScriptedSettings(BeanSettings):
     """The name the model answers under."""
 
     def model_post_init(self, context: object) -> None:
-        """Find the mistakes of a script before anything is built."""
+        """Refuse a script that is in two places or in none."""
         if (self.turns is None) == (self.file is None):
             raise ValueError("give either turns or file")
-        for position, turn in enumerate(self.turns or ()):
-            try:
-                read_turn(turn, ("turns", position))
-            except ConfigurationError as error:
-                place = f"{error.location}: " if error.location else ""
-                step = f" {error.next_step}" if error.next_step else ""
-                raise ValueError(f"{place}{error.message}.{step}") from None
+
+
+def check_scripted(settings: ScriptedSettings, context: CheckContext) -> Iterator[Finding]:
+    """The first mistake of each turn, before anything is built."""
+    for position, turn in enumerate(settings.turns or ()):
+        try:
+            read_turn(turn, ("turns", position))
+        except ScriptError as error:
+            place = f"{error.location}: " if error.location else ""
+            yield Finding(f"{place}{error.message}", ".".join(map(str, error.path)), error.next_step)
 
 
 def make_scripted(settings: ScriptedSettings, context: BeanContext) -> ScriptedChatModel:

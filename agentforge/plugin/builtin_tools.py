@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from agentforge.errors import ConfigurationError, ToolError
 from agentforge.model import ToolSpecification
 from agentforge.plugin.bean_settings import BeanSettings, Field
 from agentforge.plugin.bean_type import BeanContext
+from agentforge.plugin.builtin_views import ViewSettings, check_view, view_of, viewed_names
 from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.life import method_of
-from agentforge.tool import BoundTool, StaticTools, ToolSource, declaration_of, only, prefix, without
+from agentforge.tool import BoundTool, StaticTools, ToolSource, declaration_of
 from agentforge.tool.execution import Run
 from agentforge.tool.execution.default_executor import bound_tools_from
 from agentforge.tool.spec.specifications import tool_specification_from, tool_specifications_from
@@ -51,15 +51,8 @@ class FactorySettings(BeanSettings):
     """Values for the function. Parameters that are beans are found by their types, or named here."""
 
 
-class PythonToolsSettings(ComponentSettings):
+class PythonToolsSettings(ComponentSettings, ViewSettings):
     """What `python_tools` takes; the component is a class with @tool methods, or a function."""
-
-    only: tuple[str, ...] = ()
-    """Names of the tools to offer, with * and ? as wildcards; empty: all."""
-    without: tuple[str, ...] = ()
-    """Names of tools to leave out, with * and ? as wildcards."""
-    prefix: str | None = None
-    """Text put in front of every tool's name."""
 
 
 class PythonTools:
@@ -106,41 +99,24 @@ def make_by_function(settings: FactorySettings, context: BeanContext) -> Any:
 
 def make_python_tools(settings: PythonToolsSettings, context: BeanContext) -> PythonTools:
     """The source. Raises `ComponentError` for a component that is not there or cannot be made, `ToolDeclarationError`
-    for one without tools, and `ConfigurationError` for a name in ``only`` or ``without`` that fits none."""
+    for one without tools, and `ConfigurationError` for a name in the settings of the view that fits none."""
     target = make_component(settings, context)
     tools = bound_tools_from(target, source_name=context.bean_id)
-    for pattern in (*settings.only, *settings.without):
-        if not any(fnmatchcase(tool.name, pattern) for tool in tools):
-            raise ConfigurationError(
-                f"no tool of the component {settings.component!r} is named {pattern!r}",
-                next_step=f"It has {', '.join(tool.name for tool in tools)}.",
-            )
-    source: ToolSource = StaticTools(tools)
-    if settings.only:
-        source = only(source, *settings.only)
-    if settings.without:
-        source = without(source, *settings.without)
-    if settings.prefix:
-        source = prefix(source, settings.prefix)
-    return PythonTools(target, _offered_by(source))
+    names = [tool.name for tool in tools]
+    for finding in check_view(settings, names, f"the component {settings.component!r}"):
+        raise ConfigurationError(finding.message, next_step=finding.next_step)
+    return PythonTools(target, _offered_by(view_of(StaticTools(tools), settings)))
 
 
 def check_python_tools(settings: PythonToolsSettings, context: CheckContext) -> Iterator[Finding]:
-    """A component without tools or with one that cannot be declared, and names in ``only`` and ``without`` that fit
+    """A component without tools or with one that cannot be declared, and names in the settings of the view that fit
     none: read from the class, without making an object."""
     try:
         names = _declared_names(settings.component, context)
     except ToolError as error:
         yield Finding(error.message, "component", error.next_step)
         return
-    for key, patterns in (("only", settings.only), ("without", settings.without)):
-        for number, pattern in enumerate(patterns):
-            if not any(fnmatchcase(name, pattern) for name in names):
-                yield Finding(
-                    f"no tool of the component {settings.component!r} is named {pattern!r}",
-                    f"{key}.{number}",
-                    f"It has {', '.join(names)}.",
-                )
+    yield from check_view(settings, names, f"the component {settings.component!r}")
 
 
 def tool_names_of(settings: PythonToolsSettings, context: CheckContext) -> tuple[str, ...] | None:
@@ -149,12 +125,9 @@ def tool_names_of(settings: PythonToolsSettings, context: CheckContext) -> tuple
         names = _declared_names(settings.component, context)
     except (ConfigurationError, ToolError):
         return None
-    kept = [
-        name
-        for name in names
-        if (not settings.only or _fits(name, settings.only)) and not _fits(name, settings.without)
-    ]
-    return tuple(f"{settings.prefix or ''}{name}" for name in kept)
+    if any(check_view(settings, names, "")):
+        return None
+    return viewed_names(settings, names)
 
 
 def _declared_names(name: str, context: CheckContext) -> tuple[str, ...]:
@@ -170,10 +143,6 @@ def _declared_names(name: str, context: CheckContext) -> tuple[str, ...]:
 
 def _specification_from(function: Any) -> tuple[ToolSpecification, ...]:
     return (tool_specification_from(function),)
-
-
-def _fits(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def source_of(value: object, name: str) -> PythonTools | None:

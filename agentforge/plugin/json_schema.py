@@ -130,7 +130,7 @@ class _Schema:
             known = self._contracts[kind] = f"bean:{kind.__name__}" + (f".{number + 1}" if number else "")
             fitting = self._fitting(kind)
             needs = {
-                each.name: [key for key, item in each.settings.model_fields.items() if item.is_required()]
+                each.name: [item.alias or key for key, item in each.settings.model_fields.items() if item.is_required()]
                 for each in fitting
             }
             whole = {"allOf": [_of_type(name, {"required": need}) for name, need in needs.items() if need]}
@@ -160,7 +160,8 @@ class _Schema:
 
     def _bean(self, types: Iterable[BeanType]) -> Schema:
         known = {each.name: each for each in types}
-        settings = {key: None for each in known.values() for key in each.settings.model_fields}
+        fields = (item for each in known.values() for item in each.settings.model_fields.items())
+        settings = {field.alias or key: None for key, field in fields}
         anything = {"propertyNames": {"enum": ["type", "bean", *sorted(settings)]}}
         named = {
             "enum": list(known),

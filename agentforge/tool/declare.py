@@ -18,6 +18,7 @@ __all__ = (
     "check_timeout",
     "declaration_of",
     "is_seconds",
+    "return_behavior_of",
     "tool",
 )
 
@@ -102,7 +103,8 @@ def tool(function: _F, /) -> _F: ...
 def tool(
     *description: str,
     name: str | None = None,
-    return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM,
+    return_behavior: ReturnBehavior | None = None,
+    return_direct: bool | None = None,
     effect: Literal["read", "write"] | None = None,
     strict: bool | None = None,
     metadata: Mapping[str, object] | None = None,
@@ -113,7 +115,8 @@ def tool(
 def tool(
     *description: Any,
     name: str | None = None,
-    return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM,
+    return_behavior: ReturnBehavior | None = None,
+    return_direct: bool | None = None,
     effect: Literal["read", "write"] | None = None,
     strict: bool | None = None,
     metadata: Mapping[str, object] | None = None,
@@ -125,6 +128,7 @@ def tool(
 
     Positional texts, joined by newlines, are the description; without one, the docstring's. Works bare, on instance,
     class, static and private methods, async or sync, above or below ``@classmethod`` and ``@staticmethod``.
+    ``return_behavior`` is ``TO_LLM`` unless given; ``return_direct=True`` is another word for ``IMMEDIATE``.
     ``timeout`` is in seconds. ``serial`` names a key whose calls never run side by side; ``sequential`` makes the call
     a barrier in its batch.
 
@@ -136,11 +140,12 @@ def tool(
     """
     if len(description) == 1 and not isinstance(description[0], str):
         return _mark(description[0], ToolDeclaration())
-    _check(description, name, return_behavior, effect, timeout)
+    _check(description, name, effect, timeout)
+    behavior = return_behavior_of(return_behavior, return_direct, _what(name))
     declaration = ToolDeclaration(
         description="\n".join(description) or None,
         name=name or None,
-        return_behavior=return_behavior,
+        return_behavior=behavior,
         effect=effect,
         strict=strict,
         metadata=dict(metadata or {}),
@@ -151,18 +156,40 @@ def tool(
     return lambda function: _mark(function, declaration)
 
 
-def _check(description: Any, name: Any, return_behavior: Any, effect: Any, timeout: Any) -> None:
+def return_behavior_of(behavior: Any, direct: Any, what: str) -> ReturnBehavior:
+    """The behaviour that ``return_behavior`` and its other word ``return_direct`` say together; neither: ``TO_LLM``.
+
+    Raises `ToolDeclarationError`, naming ``what``, for another value and where the two contradict each other.
+    """
+    if behavior is not None and not isinstance(behavior, ReturnBehavior):
+        raise ToolDeclarationError(
+            f"{what}: return_behavior must be a ReturnBehavior, not {behavior!r}",
+            next_step="Write return_behavior=ReturnBehavior.IMMEDIATE, for example.",
+        )
+    if direct is None:
+        return behavior or ReturnBehavior.TO_LLM
+    if not isinstance(direct, bool):
+        raise ToolDeclarationError(f"{what}: return_direct must be True or False, not {direct!r}")
+    meant = ReturnBehavior.IMMEDIATE if direct else ReturnBehavior.TO_LLM
+    if behavior not in (None, meant):
+        raise ToolDeclarationError(
+            f"{what}: return_direct={direct} and return_behavior={behavior} contradict each other",
+            next_step="Give one of the two.",
+        )
+    return meant
+
+
+def _what(name: Any) -> str:
+    return f"@tool(name={name!r})" if name else "@tool"
+
+
+def _check(description: Any, name: Any, effect: Any, timeout: Any) -> None:
     """A slip here would switch a protection off without a word, so it is refused where it stands."""
-    what = f"@tool(name={name!r})" if name else "@tool"
+    what = _what(name)
     if not all(isinstance(text, str) for text in description):
         raise ToolDeclarationError(f"{what}: descriptions must be texts")
     if name is not None and not isinstance(name, str):
         raise ToolDeclarationError(f"{what}: name must be a text")
-    if not isinstance(return_behavior, ReturnBehavior):
-        raise ToolDeclarationError(
-            f"{what}: return_behavior must be a ReturnBehavior, not {return_behavior!r}",
-            next_step="Write return_behavior=ReturnBehavior.IMMEDIATE, for example.",
-        )
     if effect not in (None, "read", "write"):
         raise ToolDeclarationError(f"{what}: effect must be 'read' or 'write', not {effect!r}")
     check_timeout(timeout, what)

@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from agentforge.tool.execution.result import ToolExecutionResult
     from agentforge.tool.execution.run import Run, ToolContext
 
-__all__ = ("ArgumentBinder", "BoundTool", "Effect", "ToolExecutor", "ToolSource")
+__all__ = ("ArgumentBinder", "BoundTool", "Effect", "ToolExecutor", "ToolSelector", "ToolSource")
 
 Effect: TypeAlias = Literal["read", "write"]
 
 ToolExecutor: TypeAlias = Callable[[ToolExecutionRequest], Any] | Callable[[ToolExecutionRequest, "ToolContext"], Any]
 """The extension point (seed A 3.1.2): any callable ``(request)`` or ``(request, context)``, sync or async, that gives
 text, a `ToolExecutionResult`, or whatever else a tool may return."""
+
+ToolSelector: TypeAlias = Callable[[Sequence["BoundTool"], "Run"], Sequence["BoundTool"]]
+"""Chooses what a request offers: gets all tools of the run's sources, gives those to offer, which may be others too.
+A tool that is not among them is unknown to the model and cannot be called. The same sequence object again says that
+nothing changed."""
 
 
 class ArgumentBinder(Protocol):

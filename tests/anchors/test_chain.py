@@ -14,9 +14,12 @@ from agentforge.advisor import (
     Chain,
     LoggerAdvisor,
     SafeguardAdvisor,
+    StructuredOutputAdvisor,
+    StructuredOutputError,
     arranged,
 )
 from agentforge.client import ChatClient
+from agentforge.model import ResponseDone
 from tests.anchors.support import ANSWER, FACES, ask, differs, differs_row, row, rows
 
 
@@ -167,70 +170,58 @@ async def test_a_listed_word_keeps_the_chain_from_being_asked(
 
 # -- an answer that is asked for again -----------------------------------------------------------
 
-
-class NeedsName:
-    """An answer without a name is not valid."""
-
-    def __init__(self) -> None:
-        self.judged: list[str] = []
-
-    async def check(self, text: str, run: Run) -> str | None:
-        self.judged.append(text)
-        return None if "name" in text else "the field 'name' is missing"
-
-
-VALID, INVALID = '{"name": "Ana"}', '{"age": 7}'
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+VALID, INVALID = '{"name": "Ana"}', "{}"
+FAULT = "name: is required and was not given"
 USED = TokenUsage(10, 20, 30)
 
 
 def reply(text: str) -> ChatResponse:
-    return ChatResponse(AiMessage(text), FinishReason.STOP, USED)
-
-
-def validating(repeats: int) -> SafeguardAdvisor:
-    """The check as an advisor that asks again."""
-    check = NeedsName()
-    return SafeguardAdvisor(
-        checks=[check],
-        stage="output",
-        action="reprompt",
-        max_reprompts=repeats,
-        reprompt_text="It is not valid: {reason}",
-        text="no name was given",
-    )
+    return ChatResponse(AiMessage(text) if text else AiMessage([]), FinishReason.STOP, USED)
 
 
 REPEATS = [
-    row(270, "valid on the first reply", 2, [VALID], 1, VALID),
-    row(271, "a field is missing, then valid", 2, [INVALID, VALID], 2, VALID),
-    row(276, "tokens over repeats", 3, [INVALID, INVALID, VALID], 3, VALID),
-    differs_row(272, "always invalid: refused", 2, [INVALID] * 3, 3, "no name was given"),
-    differs_row(273, "no repeats: refused", 0, [INVALID], 1, "no name was given"),
-    row(276, "tokens when exhausted", 1, [INVALID] * 2, 2, "no name was given"),
-    differs_row(277, "streaming works", 1, [INVALID, VALID], 2, VALID),
+    row(270, "valid on the first reply", 2, [VALID]),
+    row(271, "a field is missing, then valid", 2, [INVALID, VALID]),
+    row(275, "no text, then valid", 2, ["", VALID]),
+    row(276, "tokens over repeats", 3, [INVALID, INVALID, VALID]),
+    differs_row(277, "streaming works", 1, [INVALID, VALID]),
 ]
 
 
 @FACES
-@pytest.mark.parametrize(("repeats", "replies", "requests", "answer"), REPEATS)
-async def test_an_answer_that_is_not_valid_is_asked_for_again(
-    repeats: int, replies: list[str], requests: int, answer: str, streamed: bool
-) -> None:
-    """With the question and why it was not; what every attempt cost is in the sum. An answer that was found invalid is
-    never given out."""
-    done = await ask([reply(text) for text in replies], validating(repeats), streamed=streamed)
-    assert (len(done.requests), done.result.text) == (requests, answer)
-    asked = [request.messages[-1].text for request in done.requests]
-    assert asked == ["question", *["question\n\nIt is not valid: the field 'name' is missing"] * (requests - 1)]
-    assert done.result.token_usage.total_tokens == 30 * requests
+@pytest.mark.parametrize(("repeats", "replies"), REPEATS)
+async def test_an_answer_that_is_not_valid_is_asked_for_again(repeats: int, replies: list[str], streamed: bool) -> None:
+    """With the question and why it was not; what every attempt cost is in the sum."""
+    form = StructuredOutputAdvisor(NAMED, max_reprompts=repeats)
+    done = await ask([reply(text) for text in replies], form, streamed=streamed)
+
+    assert (len(done.requests), done.result.text) == (len(replies), VALID)
+    first, *others = [request.messages[-1].text for request in done.requests]
+    assert first == "question"
+    for text, refused in zip(others, replies, strict=False):
+        assert text.startswith("question\n\n")
+        assert (FAULT if refused else "it has no text") in text
+    assert done.result.token_usage.total_tokens == 30 * len(replies)
     if streamed:
-        assert INVALID not in "".join(getattr(event, "text", "") for event in done.events)
+        told = [event.response.ai_message.text for event in done.events if isinstance(event, ResponseDone)]
+        assert told == [VALID]
+
+
+EXHAUSTED = [
+    differs_row(272, "always invalid: an error", 2),
+    differs_row(273, "no repeats: an error", 0),
+    row(276, "tokens when exhausted", 1),
+]
 
 
 @FACES
-@differs(275, "nothing was said, so there is nothing to judge")
-async def test_a_reply_without_text_is_no_invalid_answer(anchor: int, streamed: bool) -> None:
-    """A model that refuses or is filtered says so by its finish reason, and is not asked again."""
-    empty = ChatResponse(AiMessage([]), FinishReason.CONTENT_FILTER, USED)
-    done = await ask([empty, reply(VALID)], validating(2), streamed=streamed)
-    assert (len(done.requests), done.result.final_response.finish_reason) == (1, FinishReason.CONTENT_FILTER)
+@pytest.mark.parametrize("repeats", EXHAUSTED)
+async def test_an_answer_that_stays_invalid_is_not_given_out(repeats: int, streamed: bool) -> None:
+    """It is in the error, with what is wrong with it and what all attempts have cost."""
+    model = ScriptedChatModel([reply(INVALID)], repeat=True)
+    with pytest.raises(StructuredOutputError) as raised:
+        await ask(model, StructuredOutputAdvisor(NAMED, max_reprompts=repeats), streamed=streamed)
+
+    assert (raised.value.text, raised.value.problems, len(model.requests)) == (INVALID, (FAULT,), repeats + 1)
+    assert raised.value.partial.token_usage.total_tokens == 30 * (repeats + 1)

@@ -150,7 +150,7 @@ def test_a_missing_file_says_which_and_what_to_do(tmp_path: Path) -> None:
 
     assert str(raised.value) == (
         f"[AF101] {tmp_path / 'none.yaml'}: the file '{tmp_path / 'none.yaml'}' does not exist\n"
-        "  next: Check the path, or name another file with --config."
+        "  next: Check the path, name another file with --config, or begin a project with agentforge init."
     )
 
 

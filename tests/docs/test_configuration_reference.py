@@ -27,7 +27,8 @@ INTRO = (
     "This page is written from the code: `python tests/docs/test_configuration_reference.py`.\n"
 )
 READING = (
-    'A name with a dot is a key inside another: `argument_limits: {max_depth: 8}`. "Unset" and "none" are what you get '
+    "A name with a dot is a key inside another: `argument_limits: {max_depth: 8}`; "
+    '`tools[].name` is one in each item of a list. "Unset" and "none" are what you get '
     "without the setting. A turn of a script is described in [Testing](../guides/testing.md#scripts-in-yaml), error "
     "strategies in [Errors and limits](../guides/errors-and-limits.md#the-three-strategies).\n"
 )
@@ -78,12 +79,16 @@ def rows_of(
     for name, field in settings.model_fields.items():
         if name in leave_out:
             continue
+        name = field.alias or name
         kind: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
         if isinstance(kind, type) and issubclass(kind, BeanSettings):
             yield from rows_of(kind, f"{prefix}{name}.")
             continue
         if (inner := _settings_by_name(field.annotation)) is not None:
             yield from rows_of(inner, f"{prefix}{name}.NAME.")
+            continue
+        if (inner := _settings_in_list(field.annotation)) is not None:
+            yield from rows_of(inner, f"{prefix}{name}[].")
             continue
         default = "required" if field.is_required() else shown(field.get_default(call_default_factory=True), kind)
         words = " ".join((field.description or "").split()).replace("|", "\\|")
@@ -93,6 +98,12 @@ def rows_of(
 def _settings_by_name(kind: Any) -> type[BeanSettings] | None:
     """The settings that a mapping has under names of the user's."""
     inner = get_args(kind)[1] if get_origin(kind) is dict else None
+    return inner if isinstance(inner, type) and issubclass(inner, BeanSettings) else None
+
+
+def _settings_in_list(kind: Any) -> type[BeanSettings] | None:
+    """The settings of which a list has any number."""
+    inner = get_args(kind)[0] if get_origin(kind) in (list, tuple) else None
     return inner if isinstance(inner, type) and issubclass(inner, BeanSettings) else None
 
 

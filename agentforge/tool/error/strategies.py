@@ -174,6 +174,8 @@ def _warn(error: BaseException, context: ToolErrorContext) -> None:
         import traceback
 
         text += "\n" + "".join(traceback.format_exception(error)).rstrip()
+    elif error.next_step:
+        text += f"\n  next: {error.next_step}"
     _log.warning("tool %r failed (call %r): %s", context.request.name, context.request.id, context.mask(text))
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from agentforge.errors import ToolDeclarationError, ToolExecutionError
+from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.tool.declare import declaration_of
 from agentforge.tool.execution.calling import awaited_result, function_behind
@@ -18,10 +19,10 @@ from agentforge.tool.execution.failure import execution_cause, execution_error
 from agentforge.tool.execution.own_executor import bound_tool_from
 from agentforge.tool.execution.result import ToolExecutionResult
 from agentforge.tool.execution.run import Run
-from agentforge.tool.source import BoundTool
+from agentforge.tool.source import ArgumentBinder, BoundTool
 from agentforge.tool.spec.binding import Binder
 from agentforge.tool.spec.schema import compile_parameters
-from agentforge.tool.spec.signature import read_signature
+from agentforge.tool.spec.signature import ToolSignature, read_signature
 from agentforge.tool.spec.specifications import specification_of, tool_methods_of
 
 __all__ = ("DefaultToolExecutor", "bound_tool_from", "bound_tools_from")
@@ -43,18 +44,22 @@ class DefaultToolExecutor:
 
     def __init__(self, target: Any, method_name: str | None = None) -> None:
         function = target if method_name is None else _method(target, method_name)
-        self.signature = read_signature(function)
-        if self.signature.needs_object:
+        signature = read_signature(function)
+        if signature.needs_object:
             raise ToolDeclarationError(
-                f"tool {self.signature.tool!r} is a method without its object",
-                tool=self.signature.tool,
+                f"tool {signature.tool!r} is a method without its object",
+                tool=signature.tool,
                 next_step="Give an object of its class, or the method of an object.",
             )
-        compiled = compile_parameters(self.signature)
-        self.specification = specification_of(self.signature, compiled)
+        compiled = compile_parameters(signature)
+        self._set_up(signature, specification_of(signature, compiled), Binder(signature.tool, compiled))
+
+    def _set_up(self, signature: ToolSignature, specification: ToolSpecification, bind: ArgumentBinder) -> None:
+        self.signature = signature
+        self.specification = specification
         #: Checks and converts arguments; see `Binder`.
-        self.bind = Binder(self.signature.tool, compiled)
-        self._function: Callable[..., Any] = self.signature.function
+        self.bind = bind
+        self._function: Callable[..., Any] = signature.function
         self._injected = tuple(self.signature.injected.items())
         self._positional = self.signature.positional
         kind = _call_kind(self._function)
@@ -97,7 +102,7 @@ class DefaultToolExecutor:
             return made
         return asyncio.run(_awaited(made))
 
-    def _call(self, bound: dict[str, Any], run: Run) -> Any:
+    def _call(self, bound: Any, run: Run) -> Any:
         if not self._injected and not self._positional:
             return self._function(**bound)
         named = dict(bound)

@@ -24,6 +24,7 @@ from agentforge.model.events import Notice
 from agentforge.model.messages import ChatMessage
 from agentforge.model.request import ChatRequest, ChatRequestParameters
 from agentforge.model.response import ChatResponse, FinishReason
+from agentforge.model.specification import ToolSpecification
 from agentforge.tool.execution.batch import Emit, ToolBatch, handled
 from agentforge.tool.execution.chat_result import ToolChatResult
 from agentforge.tool.execution.events import RoundStarted, RunSuspended, ToolFinished
@@ -85,6 +86,7 @@ class ToolDriver:
         self.permission_gates = tuple(permission)
         self.later_gates = tuple(gate for gate in settings.gates if gate not in permission)
         self._toolsets: list[ToolSet] = []
+        self._selected: list[ToolSet] = []
 
     async def drive(
         self,
@@ -122,19 +124,34 @@ class ToolDriver:
         """The tools of the next request; the same object as long as no source changed."""
         groups: list[Sequence[BoundTool]] = []
         for source in sources:
-            found = source if isinstance(source, tuple) else await source.tools(run)
-            if not isinstance(found, Sequence):
+            given = source if isinstance(source, tuple) else await source.tools(run)
+            if not isinstance(given, Sequence):
                 raise ToolDeclarationError(
-                    f"the tool source {type(source).__name__} gave {type(found).__name__}, not a sequence of tools"
+                    f"the tool source {type(source).__name__} gave {type(given).__name__}, not a sequence of tools"
                 )
-            groups.append(found)
+            groups.append(given)
         unbound = parameters.tools if parameters is not None else ()
-        for known in self._toolsets:
+        found, self._toolsets = self._kept(self._toolsets, groups, unbound)
+        if not run.selectors:
+            return found
+        chosen: Sequence[BoundTool] = found.bound
+        for selector in run.selectors:
+            chosen = selector(chosen, run)
+        if chosen is found.bound:
+            return found
+        # Kept apart, so that what many conversations choose leaves the whole sets alone.
+        selected, self._selected = self._kept(self._selected, [chosen], unbound)
+        return selected
+
+    def _kept(
+        self, kept: list[ToolSet], groups: Sequence[Sequence[BoundTool]], unbound: Sequence[ToolSpecification]
+    ) -> tuple[ToolSet, list[ToolSet]]:
+        """The set of these tools, known or made, and the few that are known now."""
+        for known in kept:
             if known.matches(groups, unbound):
-                return known
+                return known, kept
         made = ToolSet(groups, unbound, self._chain)
-        self._toolsets = [made, *self._toolsets[: _FEW_TOOLSETS - 1]]
-        return made
+        return made, [made, *kept[: _FEW_TOOLSETS - 1]]
 
     def _chain(self, tool: BoundTool) -> CallNext:
         settings = self.settings
@@ -205,8 +222,8 @@ class _Turn:
         #: A reply whose calls the caller runs: it is in no history.
         self.handed_back: ChatResponse | None = None
         self.toolset: ToolSet | None = None
-        # Registered tools do not change during a run: only sources that look at it are asked again.
-        self.static = all(type(source) is tuple for source in sources)
+        # Registered tools do not change during a run: only sources and selectors that look at it are asked again.
+        self.static = not run.selectors and all(type(source) is tuple for source in sources)
         self.response: ChatResponse | None = None
         self.notices: list[Notice] = []
         #: The round in which a forced tool choice holds; a reply that paused does not use it up.

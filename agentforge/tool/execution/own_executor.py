@@ -8,10 +8,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentforge.errors import ToolDeclarationError
-from agentforge.model.exact_number import RoundedFloat
 from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
-from agentforge.tool.declare import ReturnBehavior
+from agentforge.tool.declare import ReturnBehavior, return_behavior_of
 from agentforge.tool.execution.calling import awaited_result, function_behind
 from agentforge.tool.execution.converter import converted
 from agentforge.tool.execution.failure import execution_cause, execution_error
@@ -19,7 +18,7 @@ from agentforge.tool.execution.result import ToolExecutionResult
 from agentforge.tool.execution.run import Run
 from agentforge.tool.execution.schema_validator import CheckedArguments, SchemaValidator
 from agentforge.tool.source import BoundTool, Effect
-from agentforge.tool.spec.long_numbers import has_long_number
+from agentforge.tool.spec.long_numbers import json_text
 
 __all__ = ("bound_tool_from",)
 
@@ -28,7 +27,8 @@ def bound_tool_from(
     specification: ToolSpecification,
     executor: Any,
     *,
-    return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM,
+    return_behavior: ReturnBehavior | None = None,
+    return_direct: bool | None = None,
     effect: Effect | None = None,
     source_name: str = "local",
     timeout: float | None = None,
@@ -40,7 +40,8 @@ def bound_tool_from(
     The executor is a callable ``(request)`` or ``(request, context)`` by the number of parameters it requires, or an
     object with ``execute_with_result(request, memory_id)`` or ``execute(request, memory_id)``; sync or async. What it
     returns is converted as any tool's result. It is handed the request as the model made it, unless a value was
-    coerced or the text is not plain JSON: then the text is that of the checked arguments.
+    coerced or the text is not plain JSON: then the text is that of the checked arguments. ``return_behavior`` is
+    ``TO_LLM`` unless given; ``return_direct=True`` is another word for ``IMMEDIATE``.
 
     Raises `ToolDeclarationError` for an executor that cannot be called so, or an unusable schema.
     """
@@ -49,6 +50,7 @@ def bound_tool_from(
             f"a ToolSpecification was expected, {type(specification).__name__} came",
             next_step="Build one: ToolSpecification(name, description, parameters).",
         )
+    behavior = return_behavior_of(return_behavior, return_direct, f"tool {specification.name!r}")
     call, is_async = _adapted(executor, specification.name)
     strict = specification.strict if specification.strict is not None else effect == "write"
     runner = _Runner(specification.name, call)
@@ -56,7 +58,7 @@ def bound_tool_from(
         specification,
         SchemaValidator(specification, strict=strict),
         runner.run_async if is_async else runner.run_sync,
-        return_behavior,
+        behavior,
         effect,
         source_name,
         timeout,
@@ -101,17 +103,7 @@ def _checked_request(request: ToolExecutionRequest, bound: CheckedArguments) -> 
         return request.with_arguments(json.dumps(bound) if bound else "{}")
     if not bound.changed and _is_plain(request.arguments):
         return request
-    text = _written(bound) if has_long_number(dict(bound)) else json.dumps(bound, ensure_ascii=False)
-    return request.with_arguments(text)
-
-
-def _written(value: Any) -> str:
-    """JSON text in which every number has all its digits."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)}: {_written(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_written, value)) + "]"
-    return value.text if isinstance(value, RoundedFloat) else json.dumps(value, ensure_ascii=False)
+    return request.with_arguments(json_text(dict(bound)))
 
 
 def _is_plain(text: str) -> bool:

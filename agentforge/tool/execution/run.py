@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agentforge.errors import RunStateError
 from agentforge.masking import Secrets
 from agentforge.model.history import History
+from agentforge.model.messages import UserMessage
 from agentforge.model.usage import TokenUsage
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from agentforge.tool.execution.gate import ToolGate
     from agentforge.tool.execution.result import ToolExecution
     from agentforge.tool.execution.state import ToolLoopState
-    from agentforge.tool.source import BoundTool, ToolSource
+    from agentforge.tool.source import BoundTool, ToolSelector, ToolSource
 
 __all__ = ("Cancellation", "PartialRun", "Run", "ToolContext")
 
@@ -86,7 +87,8 @@ class Run:
     is what the tools of this turn share; ``attributes`` are notes of advisors and gates that survive rounds.
     ``secrets`` are masked in whatever goes to the model about errors. ``messages`` is always a valid history, also
     after an error or a cancellation. ``sources`` are the tools of this turn alone, beside the registered ones,
-    ``gates`` judge its calls after the service's; ``notices`` is what a user should know of it.
+    ``selectors`` choose what each request offers, ``gates`` judge its calls after the service's; ``notices`` is what a
+    user should know of it.
     """
 
     __slots__ = (
@@ -110,6 +112,7 @@ class Run:
         "roles",
         "round",
         "secrets",
+        "selectors",
         "sources",
         "state",
         "suspended",
@@ -152,6 +155,7 @@ class Run:
         self.tool_executions: list[ToolExecution] = []
         self.intermediate_responses: list[ChatResponse] = []
         self.sources: tuple[ToolSource | tuple[BoundTool, ...], ...] = ()
+        self.selectors: tuple[ToolSelector, ...] = ()
         self.gates: tuple[ToolGate, ...] = ()
         self.notices: list[Notice] = []
         self._resume: ToolLoopState | None = None
@@ -180,6 +184,11 @@ class Run:
         """Raise `RunStateError` if the run has begun."""
         if self._begun:
             raise RunStateError("this Run was used already", next_step="Make a new Run for each turn; they are cheap.")
+
+    @property
+    def user_message(self) -> UserMessage | None:
+        """What the user said last; ``None`` in a conversation where the user said nothing."""
+        return next((each for each in reversed(self.messages) if isinstance(each, UserMessage)), None)
 
     def resume_from(self, state: ToolLoopState) -> None:
         """Go on with a saved turn; whoever drives the loop takes the state once. The caller's own stays as it is, and

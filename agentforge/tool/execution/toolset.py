@@ -59,6 +59,8 @@ class ToolSet:
             specifications.append(specification)
         self.specifications = tuple(specifications)
         self.names = tuple(specification.name for specification in specifications)
+        #: The bound tools, the same object each time.
+        self.bound = tuple(self.tools.values())
         self._parameters: dict[tuple[int, bool], tuple[ChatRequestParameters | None, ChatRequestParameters]] = {}
 
     def matches(self, groups: Sequence[Sequence[BoundTool]], unbound: Sequence[ToolSpecification]) -> bool:

@@ -6,34 +6,23 @@ appears later makes the tool work.
 
 from __future__ import annotations
 
-import asyncio
-import collections.abc
-import concurrent.futures
 import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from agentforge.errors import ToolDeclarationError
 from agentforge.tool.declare import MemoryId, P
 from agentforge.tool.execution.run import Run, ToolContext
 
-__all__ = ("Injected", "injected_kind", "refuse_executable", "resolve_hint", "underlying_function")
+__all__ = ("Injected", "injected_kind", "resolve_hint", "underlying_function")
 
 Injected: TypeAlias = Literal["context", "run", "memory_id"]
 
 # A type checker's import block does not run, so our own names are known even where they were not imported.
 _OWN_NAMES: dict[str, Any] = {"ToolContext": ToolContext, "Run": Run, "MemoryId": MemoryId, "P": P}
-_FUTURES = (asyncio.Future, concurrent.futures.Future)
-_EXECUTABLE = (
-    *_FUTURES,
-    collections.abc.Callable,
-    collections.abc.Coroutine,
-    collections.abc.Awaitable,
-    types.FunctionType,
-)
 
 
 class _Annotated:
@@ -120,29 +109,3 @@ def injected_kind(hint: Any) -> Injected | None:
 
 
 _INJECTED: Mapping[type, Injected] = {ToolContext: "context", Run: "run", MemoryId: "memory_id"}
-
-
-def refuse_executable(hint: Any, what: str, *, tool: str, awaitable: bool = False) -> None:
-    """Refuse a type that stands for something to run or to wait for; with ``awaitable`` awaitables pass."""
-    origin = typing.get_origin(hint)
-    if origin is typing.Annotated or origin in (typing.Union, types.UnionType):
-        for arm in typing.get_args(hint) if origin is not typing.Annotated else typing.get_args(hint)[:1]:
-            refuse_executable(arm, what, tool=tool, awaitable=awaitable)
-        return
-    kind = origin or hint
-    if awaitable and kind is collections.abc.Awaitable:
-        return
-    if kind in (typing.Callable, Callable) or (isinstance(kind, type) and _is_executable(kind)):
-        raise ToolDeclarationError(
-            f"{what} of tool {tool!r} has type {_name(kind)}, which no model can give or read",
-            tool=tool,
-            next_step="Use the value's own type; make the function async to wait for something.",
-        )
-
-
-def _is_executable(kind: type) -> bool:
-    return kind in _EXECUTABLE or issubclass(kind, _FUTURES)
-
-
-def _name(kind: Any) -> str:
-    return getattr(kind, "__name__", None) or str(kind)

@@ -6,6 +6,7 @@ handed to it as texts, and what would lose digits is refused beforehand. Only va
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from agentforge.tool.spec.coercion import expected, to_float_strictly
 from agentforge.tool.spec.reshaping import Reshaper
 from agentforge.tool.spec.walk import subschemas
 
-__all__ = ("LongNumbers", "has_long_number", "may_round")
+__all__ = ("LongNumbers", "has_long_number", "json_text", "may_round")
 
 _LARGEST_STEPLESS = 2**53
 
@@ -30,6 +31,19 @@ def may_round(schema: Mapping[str, Any]) -> bool:
     ):
         return True
     return any(may_round(inner) for _, inner in subschemas(schema))
+
+
+def json_text(value: Any) -> str:
+    """JSON text in which every number has all its digits."""
+    return _written(value) if has_long_number(value) else json.dumps(value, ensure_ascii=False)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)}: {_written(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return value.text if isinstance(value, RoundedFloat) else json.dumps(value, ensure_ascii=False)
 
 
 def has_long_number(value: Any) -> bool:

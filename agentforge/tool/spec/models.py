@@ -20,10 +20,10 @@ from agentforge.tool.spec.json_validator import compile_validator, has_many_part
 from agentforge.tool.spec.long_numbers import LongNumbers, has_long_number, may_round
 from agentforge.tool.spec.reshaping import DECIMAL_PATTERN, Reshaper
 
-__all__ = ("ModelType", "model_schemas", "no_json_form")
+__all__ = ("ModelType", "json_form_of", "model_schemas", "no_json_form")
 
 _MANY = 1000
-_STREAMS = (collections.abc.Iterable, collections.abc.Collection, collections.abc.Iterator, collections.abc.Generator)
+_STREAMS = (collections.abc.Iterable, collections.abc.Collection)
 _SURPLUS = ("extra_forbidden", "unexpected_keyword_argument")
 
 
@@ -45,10 +45,10 @@ class ModelType:
 
     def __init__(self, hint: Any, *, strict: bool, tool: str, parameter: str) -> None:
         with _refused(hint, tool, parameter):
-            from pydantic import TypeAdapter, ValidationError
+            from pydantic import ValidationError
             from pydantic_core import to_json
 
-            self.adapter: Any = TypeAdapter(_modern(hint))
+            self.adapter: Any = json_form_of(hint)
         self._error: type[Any] = ValidationError
         self._to_json = to_json
         self._strict = strict
@@ -172,8 +172,15 @@ def _missing_name(hint: Any, error: Exception) -> str | None:
     return None
 
 
+def json_form_of(hint: Any) -> Any:
+    """Pydantic's adapter of a type, as `ModelType` uses it; raises whatever pydantic says of a type without one."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_modern(hint))
+
+
 def _modern(hint: Any) -> Any:
-    """The hint as pydantic takes it: typed dicts of older Pythons rebuilt, streams of values as lists."""
+    """The hint as pydantic takes it: typed dicts of older Pythons rebuilt, iterables as lists."""
     if sys.version_info < (3, 12) and typing.is_typeddict(hint) and type(hint).__module__ == "typing":
         return _rebuilt_typed_dict(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)

@@ -50,6 +50,10 @@ def compile_parameters(signature: ToolSignature) -> CompiledParameters:
             schemas[parameter.name] = copy.deepcopy(dict(plain.schema))
             converts[parameter.name] = (plain.convert, plain.accepts_null)
         else:
+            # Imported here: plain tools have no unions to look at.
+            from agentforge.tool.spec.unions import refuse_ambiguous
+
+            refuse_ambiguous(parameter.hint, parameter.name, tool=signature.tool)
             model = ModelType(parameter.hint, strict=strict, tool=signature.tool, parameter=parameter.name)
             models[parameter.name] = model
             converts[parameter.name] = (model.convert, _takes_none(model, parameter.hint))

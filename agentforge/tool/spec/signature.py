@@ -16,7 +16,7 @@ from typing import Any
 from agentforge.errors import ToolDeclarationError
 from agentforge.tool.declare import MISSING, P, ToolDeclaration, declaration_of
 from agentforge.tool.spec.docstring import DocstringText, read_docstring
-from agentforge.tool.spec.hints import Injected, injected_kind, refuse_executable, resolve_hint, underlying_function
+from agentforge.tool.spec.hints import Injected, injected_kind, resolve_hint, underlying_function
 
 __all__ = ("ToolParameter", "ToolSignature", "read_signature", "tool_name_from")
 
@@ -97,6 +97,9 @@ def read_signature(function: Any) -> ToolSignature:
             f"{_kind_of(function)} is not a function",
             next_step="Give a function, a method, or an object whose methods are decorated with @tool.",
         )
+    # Imported here: it is needed when a tool is registered, not by a program that only might.
+    from agentforge.tool.spec.unsupported import refuse_parameter, refuse_result
+
     tool = tool_name_from(function)
     inner = underlying_function(function)
     try:
@@ -130,10 +133,10 @@ def read_signature(function: Any) -> ToolSignature:
             if kind is not None:
                 injected[row.name] = kind
                 continue
-            refuse_executable(hint, f"parameter {row.name!r}", tool=tool)
+            refuse_parameter(hint, row.name, tool=tool)
         parameters.append(_parameter(row, hint, docstring, tool))
     _check_names(parameters, tool)
-    _check_return(found.return_annotation, inner, tool)
+    refuse_result(found.return_annotation, inner, tool=tool)
     positional = tuple(row.name for row in rows if row.kind is row.POSITIONAL_ONLY and row.name not in fixed)
     return ToolSignature(tool, function, declared, tuple(parameters), injected, positional, docstring, needs_object)
 
@@ -215,16 +218,6 @@ def _check_names(parameters: list[ToolParameter], tool: str) -> None:
                 next_step="Give each parameter its own name in P(name=...).",
             )
         seen.add(parameter.wire_name)
-
-
-def _check_return(annotation: object, inner: Any, tool: str) -> None:
-    if annotation is inspect.Signature.empty:
-        return
-    try:
-        hint = resolve_hint(annotation, inner, tool=tool, parameter="return")
-    except ToolDeclarationError:
-        return  # only the parameters have to be known
-    refuse_executable(hint, "the result", tool=tool, awaitable=True)
 
 
 def _doc_of(function: Any, inner: Any) -> str | None:

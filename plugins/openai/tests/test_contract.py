@@ -51,4 +51,5 @@ class TestOpenAiPlugin(PluginContract):
         return "openai"
 
     def beans(self) -> dict[str, dict[str, Any]]:
-        return {"model": {"type": "openai.chat", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}
+        endpoint = {"model": "m", "base_url": "http://127.0.0.1:9/v1"}
+        return {"model": {"type": "openai.chat", **endpoint}, "vectors": {"type": "openai.embeddings", **endpoint}}

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from agentforge.http import HttpTimeouts, RetryPolicy
 from agentforge.masking import Secrets
-from agentforge.model import ChatModel
+from agentforge.model import ChatModel, ChatRequestParameters
 from agentforge.plugin import BeanContext, BeanType, Catalogue, Components, Plugins
 from agentforge_openai import OpenAiChatModel, plugin
 
@@ -59,8 +60,8 @@ def test_the_defaults_are_those_of_the_model(bean_type: BeanType, context: BeanC
     bean_type.create(bean_type.settings(**BASE), context)
     usual = {name: p.default for name, p in inspect.signature(OpenAiChatModel).parameters.items()}
 
-    assert given["timeouts"] == plugin.HttpTimeouts() and given["retry"] == plugin.RetryPolicy()
-    assert given["defaults"] == plugin.ChatRequestParameters()
+    assert given["timeouts"] == HttpTimeouts() and given["retry"] == RetryPolicy()
+    assert given["defaults"] == ChatRequestParameters()
     assert given["environment"] is context.environment
     same = set(given) - {"timeouts", "retry", "defaults", "environment", *BASE}
     assert {name: given[name] for name in same} == {name: usual[name] for name in same}
@@ -72,10 +73,10 @@ SETTINGS = [
     ({"project": "p"}, "project", "p"),
     ({"api_version": "2024-10-21"}, "api_version", "2024-10-21"),
     ({"headers": {"x-team": "blue"}}, "headers", {"x-team": "blue"}),
-    ({"timeouts": {"connect": "2s", "total": None}}, "timeouts", plugin.HttpTimeouts(connect=2.0, total=None)),
-    ({"timeouts": {"read": "500ms", "write": 1, "pool": "1m"}}, "timeouts", plugin.HttpTimeouts(10.0, 0.5, 1.0, 60.0)),
-    ({"max_retries": "0"}, "retry", plugin.RetryPolicy(0)),
-    ({"retry": {"base": 1, "cap": 2, "retry_after_cap": "5m"}}, "retry", plugin.RetryPolicy(2, 1.0, 2.0, 300.0)),
+    ({"timeouts": {"connect": "2s", "total": None}}, "timeouts", HttpTimeouts(connect=2.0, total=None)),
+    ({"timeouts": {"read": "500ms", "write": 1, "pool": "1m"}}, "timeouts", HttpTimeouts(10.0, 0.5, 1.0, 60.0)),
+    ({"max_retries": "0"}, "retry", RetryPolicy(0)),
+    ({"retry": {"base": 1, "cap": 2, "retry_after_cap": "5m"}}, "retry", RetryPolicy(2, 1.0, 2.0, 300.0)),
     ({"max_connections": 5}, "max_connections", 5),
     ({"max_body_bytes": 1000}, "max_body_bytes", 1000),
     ({"proxy": "http://127.0.0.1:3128"}, "proxy", "http://127.0.0.1:3128"),
@@ -86,14 +87,12 @@ SETTINGS = [
     (
         {"defaults": {"temperature": "0.5", "stop": ["END"], "seed": 1, "custom_parameters": {"x": 1}}},
         "defaults",
-        plugin.ChatRequestParameters(temperature=0.5, stop=("END",), seed=1, custom_parameters={"x": 1}),
+        ChatRequestParameters(temperature=0.5, stop=("END",), seed=1, custom_parameters={"x": 1}),
     ),
     (
         {"defaults": {"top_p": 0.9, "max_output_tokens": 100, "parallel_tool_calls": False, "reasoning_effort": "low"}},
         "defaults",
-        plugin.ChatRequestParameters(
-            top_p=0.9, max_output_tokens=100, parallel_tool_calls=False, reasoning_effort="low"
-        ),
+        ChatRequestParameters(top_p=0.9, max_output_tokens=100, parallel_tool_calls=False, reasoning_effort="low"),
     ),
 ]
 

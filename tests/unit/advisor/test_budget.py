@@ -221,8 +221,10 @@ async def test_no_more_model_calls_than_allowed(limit: int, streamed: bool, insi
 @pytest.mark.parametrize("limit", [1, 2, 4])
 async def test_the_last_model_call_is_kept_for_the_answer(limit: int, inside: bool) -> None:
     model = ScriptedChatModel([*[call("ring", times=1)] * (limit - 1), "Done."])
-    advised = await hold(BudgetAdvisor(model_calls=limit, on_limit="finish"), model, inside=inside)
+    run = Run()
+    advised = await hold(BudgetAdvisor(model_calls=limit, on_limit="finish"), model, inside=inside, run=run)
 
+    assert [each.code for each in run.notices][-1] == "budget_exceeded"  # and no warning of it behind
     assert len(model.requests) == limit and advised.new_messages[-1] == AiMessage("Done.")
     assert model.requests[-1].parameters.tool_choice == ToolChoice.NONE
 

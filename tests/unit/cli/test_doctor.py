@@ -95,6 +95,7 @@ def test_without_a_file_the_installation_alone_is_checked(project: Any, monkeypa
     [missing] = found(project, AGENTFORGE_CONFIG="")["no-configuration"]
 
     assert missing["level"] == "warning"
+    assert missing["next_step"] == "Name one with --config FILE, or begin a project with agentforge init."
     assert found(project, "--config", "nowhere.yaml")["AF101"][0]["level"] == "fault"
 
 

@@ -202,10 +202,11 @@ def test_one_bean(desk: Any) -> None:
     ("path", "step"),
     [
         ("beans.assistant.modle", "Did you mean 'model'?"),
+        ("beans.assistant.typ", "Did you mean 'type'?"),
         ("beans.assistnat", "Did you mean 'assistant'?"),
         ("beans.assistant.argument_limits.max_dept", "Did you mean 'max_depth'?"),
         ("beens", "Did you mean 'beans'?"),
-        ("AF999", "Did you mean"),
+        ("AF999", "docs/reference/errors.md lists all codes."),
     ],
 )
 def test_a_path_that_leads_nowhere(desk: Any, path: str, step: str) -> None:

@@ -77,6 +77,18 @@ def test_a_plugin_goes_into_a_folder_of_its_distributions_name(
     assert [name for name, text in found.items() if re.search("__[A-Z]+__", text)] == []
 
 
+@pytest.mark.parametrize(("name", "warned"), [("openai", True), ("my_notes", False)])
+def test_a_name_that_an_installed_plugin_has_is_a_warning(
+    run_cli: Run, tmp_path: Path, name: str, warned: bool
+) -> None:
+    """Both would be set aside; the files are written all the same, for an installation of its own."""
+    code, _, err = run_cli("init", "--plugin", name, str(tmp_path / "new"))
+
+    said = "warning: agentforge-plugin-openai brings a plugin 'openai' already; of two distributions with one name"
+    assert (code, said in err) == (0, warned)
+    assert "pyproject.toml" in written(tmp_path / "new")
+
+
 @pytest.mark.parametrize("there", ["agentforge.yaml", "tests/test_assistant.py", ".gitignore"])
 def test_a_file_that_is_there_stays_and_nothing_is_written(run_cli: Run, tmp_path: Path, there: str) -> None:
     """It is named; a folder may hold other files."""

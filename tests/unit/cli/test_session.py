@@ -103,6 +103,16 @@ def test_a_session_ends_with_a_word_or_the_end_of_input(project: Any, terminal: 
     assert ended.err.startswith("assistant, model scripted\n")
 
 
+def test_a_misspelt_word_of_a_session_asks_no_model(project: Any, terminal: Any) -> None:
+    """It is told what there is; a path is a question."""
+    project.script("[here]")
+    ended = project.run("chat", stdin=terminal("/relod\n/help\n/etc/hosts\n"))
+
+    assert (ended.code, ended.out) == (0, "here\n")
+    assert "/relod is no command of a session; there is /reload\n" in ended.err
+    assert "/help is no command of a session; there is /reload\n" in ended.err
+
+
 def test_a_turn_that_fails_does_not_end_the_session(project: Any, terminal: Any) -> None:
     """Its error is one block, and the next question is answered."""
     project.script("[{error: {type: rate_limit}}, here again]")

@@ -146,6 +146,36 @@ async def test_for_whom_the_turn_is() -> None:
     ]
 
 
+async def test_the_client_s_own_conversation_and_user_are_those_of_calls_that_name_none() -> None:
+    client = ChatClient(ScriptedChatModel(["One."]), memory_id="m0", tenant="acme", roles=["clerk"])
+    own, named, given = (
+        client.prompt("Hi").run(),
+        client.prompt("Hi").memory_id("m1").tenant("zeta").roles("boss").run(),
+        client.prompt("Hi").run(Run(memory_id="m2", tenant="yota")),
+    )
+
+    assert [(run.memory_id, run.tenant, sorted(run.roles)) for run in (own, named, given)] == [
+        ("m0", "acme", ["clerk"]),
+        ("m1", "zeta", ["boss", "clerk"]),
+        ("m2", "yota", ["clerk"]),
+    ]
+
+
+async def test_messages_of_the_client_go_in_front_of_every_request() -> None:
+    """Of every request, behind the system message, and in no history."""
+    model = ScriptedChatModel(["One.", "Two."])
+    examples = [UserMessage("2+2?"), AiMessage("4")]
+    async with ChatClient(model, messages=examples, system="Count.") as client:
+        first = await client.prompt("3+3?").call()
+        await client.prompt(*first.messages, "And 4+4?").call()
+
+    before = (SystemMessage("Count."), *examples, UserMessage("3+3?"))
+    assert [request.messages for request in model.requests] == [
+        before,
+        (*before, AiMessage("One."), UserMessage("And 4+4?")),
+    ]
+
+
 async def test_advisors_of_a_call_find_their_places_and_leave_the_client_s_chain_alone() -> None:
     log: list[str] = []
 

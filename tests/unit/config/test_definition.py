@@ -82,23 +82,24 @@ def test_a_bean_in_place_has_no_name_to_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bean", "code", "path"),
+    ("bean", "code", "path", "types"),
     [
-        ({"type": ["a"]}, "AF108", "beans.model.type"),
-        ({"type": ""}, "AF108", "beans.model.type"),
-        ({"type": None}, "AF108", "beans.model.type"),
-        ({}, "AF109", "beans.model.type"),
-        ([], "AF108", "beans.model"),
-        (None, "AF108", "beans.model"),
-        (object(), "AF108", "beans.model"),
+        ({"type": ["a"]}, "AF108", "beans.model.type", [""]),
+        ({"type": ""}, "AF108", "beans.model.type", [""]),
+        ({"type": None}, "AF108", "beans.model.type", [""]),
+        ({}, "AF109", "beans.model.type", [""]),
+        ([], "AF108", "beans.model", []),
+        (None, "AF108", "beans.model", []),
+        (object(), "AF108", "beans.model", []),
     ],
 )
-def test_a_bean_without_a_usable_type_is_none(bean: object, code: str, path: str) -> None:
+def test_a_bean_without_a_usable_type_is_a_fault(bean: object, code: str, path: str, types: list[str]) -> None:
+    """It is still a bean, so that those who name it are not at fault; what is no mapping is none."""
     reporter = Reporter()
 
     root = read_root(from_mapping({"beans": {"model": bean}}), reporter)
 
-    assert dict(root.beans) == {}
+    assert [each.type for each in root.beans.values()] == types
     assert [(fault.code, fault.path) for fault in reporter.diagnostics] == [(code, path)]
 
 

@@ -275,12 +275,53 @@ def test_a_relative_path_is_read_from_the_folder_of_its_file(tmp_path: Path) -> 
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("AGENTFORGE_BEANS_MODEL_TYPE", "AGENTFORGE_BEANS__MODEL__TYPE"),
+        ("AGENTFORGE_BEANS_MODEL__TYPE", "AGENTFORGE_BEANS__MODEL__TYPE"),
+        ("AGENTFORGE_BEANS_MODEL_TWO_BASE_URL", "AGENTFORGE_BEANS__MODEL_TWO__BASE_URL"),
+        ("agentforge_beans_model_type", None),
+        ("AGENTFORGE_LOG_LEVLE", "AGENTFORGE_LOG_LEVEL"),
+    ],
+)
+def test_a_variable_with_single_underscores_is_told_the_right_one(tmp_path: Path, name: str, meant: str | None) -> None:
+    """The bean with the longest name that fits is meant; what does not begin as ours do is nobody's business."""
+    files = {"agentforge.yaml": "beans: {model: {type: scripted}, model_two: {type: scripted}}\n"}
+
+    warnings = load(tmp_path, files, environment={name: "x"}).warnings
+
+    assert [warning.partition("; did you mean ")[2] for warning in warnings] == ([f"{meant}?"] if meant else [])
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"environment": {"AGENTFORGE_BEANS__MODLE__TYPE": "scripted"}}, "environment AGENTFORGE_BEANS__MODLE__TYPE"),
+        ({"sets": ["beans.modle.type=scripted"]}, "command line --set beans.modle.type"),
+        ({"sets": ["beans.model_2.type=scripted"]}, None),
+        ({"sets": ["beans.weather.type=scripted"]}, None),
+        ({"sets": ["beans.model.type=other"]}, None),
+    ],
+)
+def test_a_bean_that_only_the_outside_declares_is_a_warning_when_its_name_is_near_another(
+    tmp_path: Path, options: dict[str, Any], place: str | None
+) -> None:
+    """Nobody would use it; one of another name, or one more of a kind, is meant."""
+    files = {"agentforge.yaml": "beans: {model: {type: scripted}}\n"}
+
+    warnings = load(tmp_path, files, **options).warnings
+
+    said = f"{place} declares a bean 'modle' that no file has; did you mean 'model'?"
+    assert warnings == ((said,) if place else ())
+
+
 def test_a_folder_that_is_not_there_has_no_profiles(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationFaults) as raised:
         load_layers(tmp_path / "none" / "agentforge.yaml", profiles=["local"], environment={})
 
     assert [(fault.code, fault.next_step) for fault in raised.value.diagnostics] == [
-        ("AF101", "Check the path, or name another file with --config."),
+        ("AF101", "Check the path, name another file with --config, or begin a project with agentforge init."),
         ("AF116", "Create the file."),
     ]
 

@@ -20,7 +20,7 @@ from agentforge.model.scripted import call
 MODEL = {"type": "scripted", "turns": ["One.", "Two."], "repeat": True}
 TOOLS = '''
 from agentforge import tool
-from agentforge.advisor import Advised, Chain
+from agentforge.advisor import Advised, Advisor, Chain
 
 
 class Desk:
@@ -37,6 +37,10 @@ class Politely:
     async def advise(self, run, request, chain):
         run.attributes["politely"] = True
         return await chain.next(run, request)
+
+
+def some_advisor() -> Advisor:
+    return Politely()
 
 
 class Innermost:
@@ -148,6 +152,17 @@ async def test_an_advisor_of_the_application_is_a_component_in_the_list(tmp_path
             ],
         ),
         (
+            ["tool_calling", "logger", "message_memory", "own"],
+            {"own": {"type": "component", "component": "Politely"}},
+            [
+                (
+                    "beans.assistant.advisors",
+                    "advisors cannot be put in an order: 'tool_calling' is listed before 'politely', "
+                    "and 'politely' wants to stand before 'tool_calling'",
+                )
+            ],
+        ),
+        (
             ["own", "logger"],
             {"own": {"type": "component", "component": "Innermost"}},
             [
@@ -174,7 +189,7 @@ def test_advisors_that_cannot_stand_so_are_found_by_check(
     advisors: list[Any], more: dict[str, Any], expected: list[Any], tmp_path: Path
 ) -> None:
     """Located, with both sides."""
-    name = f"placed_desk_{len(str(expected))}"
+    name = f"placed_desk_{'_'.join(advisors)}"
     (tmp_path / f"{name}.py").write_text(TOOLS)
     assert faults_of({"scan": [name], **beans(advisors, **more)}, tmp_path) == expected
 
@@ -277,3 +292,49 @@ async def test_values_for_tools_stand_in_the_file_and_reach_no_model(tmp_path: P
 
     assert run.user_data == {"tenant_id": "acme-4711"}
     assert model.requests[0].messages == (SystemMessage("Short."), UserMessage("Hi"))
+
+
+def test_an_advisor_of_which_only_the_contract_is_known_goes_by_its_bean(tmp_path: Path) -> None:
+    """A factory that says no more than that it makes an advisor: its bean's id, or in place its type, stands for it."""
+    (tmp_path / "contract_desk.py").write_text(TOOLS)
+    made = {"type": "factory", "function": "some_advisor"}
+    data = {"scan": ["contract_desk"], **beans(["own", made, "logger"], own=made)}
+    plan = AgentForge.from_mapping(data, folder=tmp_path).plan
+    order = plan.beans["assistant"].arranged["advisors"]
+
+    assert [name for name, _ in order] == ["own", "factory", "logger", "tool_calling"]
+
+
+async def test_what_a_call_does_not_say_stands_in_the_file() -> None:
+    """Parameters, examples, the conversation, and for whom it is."""
+    data = beans([{"type": "message_memory"}])
+    data["beans"]["assistant"] |= {
+        "parameters": {"temperature": 0.2, "max_output_tokens": 50},
+        "messages": [{"user": "2+2?"}, {"assistant": "4"}],
+        "memory_id": "desk",
+        "tenant": "acme",
+        "roles": ["clerk"],
+    }
+    model = ScriptedChatModel(["One.", "Two."])
+    async with AgentForge.from_mapping(data).override("model", model) as app:
+        client = app.get(ChatClient)
+        await client.prompt("3+3?").call()
+        await client.prompt("4+4?").parameters(temperature=0.9).call()
+        run = client.prompt("5+5?").run()
+
+    assert [request.parameters.temperature for request in model.requests] == [0.2, 0.9]
+    assert [request.parameters.max_output_tokens for request in model.requests] == [50, 50]
+    assert [[message.text for message in request.messages] for request in model.requests] == [
+        ["2+2?", "4", "3+3?"],
+        ["2+2?", "4", "3+3?", "One.", "4+4?"],
+    ]
+    assert (run.memory_id, run.tenant, sorted(run.roles)) == ("desk", "acme", ["clerk"])
+
+
+@pytest.mark.parametrize("message", [{}, {"user": "a", "assistant": "b"}])
+def test_a_message_of_nobody_or_of_two_is_found_by_check(message: dict[str, Any]) -> None:
+    data = beans([])
+    data["beans"]["assistant"]["messages"] = [message]
+    [(path, found)] = faults_of(data)
+
+    assert path == "beans.assistant.messages.0" and "a message is either 'user: …' or 'assistant: …'" in found

@@ -13,8 +13,10 @@ from agentforge.advisor import (
     LoggerAdvisor,
     MessageMemoryAdvisor,
     SafeguardAdvisor,
+    StructuredOutputAdvisor,
     SystemPromptAdvisor,
     ToolCallingAdvisor,
+    ToolSearchAdvisor,
 )
 from agentforge.client import ChatClient
 from agentforge.memory import (
@@ -32,16 +34,21 @@ from agentforge.plugin import BeanType, Catalogue, Found, NotFound, Plugins, dis
 from agentforge.tool import ToolSource
 from agentforge.tool.error import ToolErrorHandler
 from agentforge.tool.execution import ToolService
+from agentforge.tool.search import ToolIndex
 
 BUILTIN = {
+    "bm25": (ToolIndex, False),
     "budget": (BudgetAdvisor, False),
     "chat_client": (ChatClient, True),
     "chat_memory": (ChatMemory, False),
     "component": (object, True),
+    "declared_tools": (ToolSource, True),
+    "embedding_index": (ToolIndex, True),
     "everything": (Everything, False),
     "factory": (object, True),
     "fallback": (FallbackChatModel, True),
     "in_memory_store": (InMemoryStore, False),
+    "keyword": (ToolIndex, False),
     "list_known_tools": (ToolErrorHandler, False),
     "logger": (LoggerAdvisor, False),
     "mask": (ToolErrorHandler, False),
@@ -53,12 +60,15 @@ BUILTIN = {
     "safeguard": (SafeguardAdvisor, False),
     "scripted": (ChatModel, False),
     "sqlite_store": (SqliteStore, True),
+    "structured_output": (StructuredOutputAdvisor, False),
     "summarising_window": (Summarising, True),
     "system_prompt": (SystemPromptAdvisor, True),
     "template": (ToolErrorHandler, True),
     "token_window": (TokenWindow, True),
     "tool_calling": (ToolCallingAdvisor, False),
+    "tool_search": (ToolSearchAdvisor, False),
     "tool_service": (ToolService, False),
+    "tool_view": (ToolSource, True),
 }
 
 NOT_FOUND = [
@@ -102,7 +112,7 @@ def _settings(models: Iterable[type]) -> Iterable[type]:
                 yield from _settings([field.annotation])
 
 
-@pytest.mark.parametrize("name", [*BUILTIN, "openai.chat"])
+@pytest.mark.parametrize("name", [*BUILTIN, "openai.chat", "openai.embeddings"])
 def test_every_setting_is_described(catalogue: Catalogue, name: str) -> None:
     """Each field of a settings model, those inside it too, says what it is."""
     item = catalogue.find(name)

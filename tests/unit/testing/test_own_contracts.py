@@ -14,6 +14,7 @@ from agentforge.advisor import (
     SafeguardAdvisor,
     SystemPromptAdvisor,
     ToolCallingAdvisor,
+    ToolSearchAdvisor,
 )
 from agentforge.client import CallObserver
 from agentforge.memory import ChatMemory, InMemoryStore, SqliteStore
@@ -170,6 +171,11 @@ class TestMessageMemoryAdvisorThatKeepsAll(AdvisorContract):
 class TestSystemPromptAdvisor(AdvisorContract):
     def advisor(self) -> Advisor:
         return SystemPromptAdvisor("Be brief.", "replace")
+
+
+class TestToolSearchAdvisor(AdvisorContract):
+    def advisor(self) -> Advisor:
+        return ToolSearchAdvisor(always=["*"])
 
 
 class TestLoggerAdvisor(AdvisorContract):

@@ -10,7 +10,7 @@ from agentforge.http import is_secret_header, parse_base_url
 from agentforge.masking import Secrets
 from agentforge_openai.profile import VendorRow
 
-__all__ = ("api_key_of", "base_url_of", "completions_url", "header_pairs")
+__all__ = ("api_key_of", "base_url_of", "completions_url", "embeddings_url", "header_pairs")
 
 
 def base_url_of(row: VendorRow, base_url: str | None, environment: Mapping[str, str]) -> str:
@@ -68,6 +68,16 @@ def completions_url(row: VendorRow, base_url: str, model: str, api_version: str 
     if "/openai/deployments/" not in base_url:
         base = f"{base_url.removesuffix('/openai')}/openai/deployments/{quote(model, safe='')}"
     return f"{base}/chat/completions?api-version={quote(api_version)}"
+
+
+def embeddings_url(row: VendorRow, base_url: str, model: str, api_version: str | None) -> str:
+    """The address of a request for vectors, beside that of a completion.
+
+    >>> embeddings_url(VendorRow(name="house"), "https://llm.example/v1", "m", None)
+    'https://llm.example/v1/embeddings'
+    """
+    before, _, after = completions_url(row, base_url, model, api_version).rpartition("/chat/completions")
+    return f"{before}/embeddings{after}"
 
 
 def header_pairs(

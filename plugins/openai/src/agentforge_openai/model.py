@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Self, cast
 
 from agentforge.errors import ConfigurationError, InvalidRequestError, ModelError
 from agentforge.http import (
@@ -37,6 +37,7 @@ from agentforge.model import (
 from agentforge_openai.address import api_key_of, base_url_of, completions_url, header_pairs
 from agentforge_openai.capabilities import Endpoint
 from agentforge_openai.profile import VendorRow, profile_of
+from agentforge_openai.transporting import timeouts_of, transport_options
 from agentforge_openai.vendors import vendor_row
 from agentforge_openai.wire.errors import parse_error, too_large
 from agentforge_openai.wire.events import events_of
@@ -130,7 +131,7 @@ class OpenAiChatModel:
         self._headers = header_pairs(
             self._row, key, self.secrets, headers=headers, organization=organization, project=project
         )
-        self._timeouts = _timeouts(timeouts)
+        self._timeouts = timeouts_of(timeouts)
         self._overrides: dict[str, object] = dict(profile_overrides or {})
         if tool_mode not in (None, "native", "json_schema"):
             raise ConfigurationError(
@@ -150,7 +151,7 @@ class OpenAiChatModel:
         self._encoder = RequestEncoder(self._endpoint, defaults=defaults)
         self._http = HttpClient(
             transport=transport,
-            transport_options=_transport_options(
+            transport_options=transport_options(
                 transport,
                 client=http_client,
                 proxy=proxy,
@@ -377,33 +378,3 @@ async def _drain(answer: HttpStream) -> bool:
     except ModelError:
         pass
     return True
-
-
-def _timeouts(given: HttpTimeouts | float | None) -> HttpTimeouts:
-    if isinstance(given, HttpTimeouts):
-        return given
-    if given is None:
-        return HttpTimeouts()
-    if not isinstance(given, (int, float)) or not given > 0:
-        raise ConfigurationError("timeouts must be above 0 seconds", next_step="Give seconds, or an HttpTimeouts.")
-    return HttpTimeouts(connect=min(10.0, given), read=given, write=given, pool=given, total=given)
-
-
-def _transport_options(
-    transport: str | HttpTransport | Callable[[], HttpTransport], **settings: object
-) -> dict[str, Any]:
-    """What was set, for the transport that is made by name."""
-    options = {name: value for name, value in settings.items() if value is not None}
-    if not isinstance(transport, str):
-        options.pop("max_body_bytes", None)
-    if options and not isinstance(transport, str):
-        raise ConfigurationError(
-            f"{', '.join(options)} cannot be set beside a transport of your own",
-            next_step="Set it on the transport.",
-        )
-    if "client" in options and (transport != "httpx" or options.keys() - {"client", "max_body_bytes"}):
-        raise ConfigurationError(
-            "http_client is used as it is: it goes with transport 'httpx' and without settings of connections",
-            next_step="Set these on the client.",
-        )
-    return options

@@ -53,6 +53,20 @@ async def test_a_failed_tool_is_told_to_the_model_by_default_and_warned_about(
     assert len(caplog.records) == 1 and "no stock" in caplog.text
 
 
+async def test_the_warning_of_our_own_errors_says_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
+    """The model is told the message alone: the next step is for whoever reads the log."""
+
+    @tool("Looks into the shop.")
+    async def look() -> str:
+        raise ConfigurationError("there is no shop", next_step="Open one.")
+
+    with caplog.at_level(logging.WARNING, "agentforge.tool"):
+        result = await ToolService(look).chat(ScriptedChatModel([call("look"), "sorry"]), None, "q")
+
+    assert result.tool_executions[0].result_text() == "there is no shop"
+    assert "there is no shop\n  next: Open one." in caplog.text
+
+
 async def test_an_exception_without_words_is_told_by_its_class() -> None:
     result = await converse(ToolService(fails), [call("fails", reason=""), "sorry"])
     assert result.tool_executions[0].result_text() == "ValueError"

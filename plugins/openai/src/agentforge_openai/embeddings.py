@@ -1,0 +1,186 @@
+"""Texts as vectors, from the embeddings endpoint beside that of Chat Completions."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from agentforge.errors import ConfigurationError, ProtocolError
+from agentforge.http import (
+    HttpClient,
+    HttpRequest,
+    HttpTimeouts,
+    HttpTransport,
+    RetryPolicy,
+    request_id_of,
+    unexpected_answer,
+)
+from agentforge.masking import Secrets
+from agentforge.model import EmbeddingResponse, TokenUsage
+from agentforge_openai.address import api_key_of, base_url_of, embeddings_url, header_pairs
+from agentforge_openai.profile import VendorRow
+from agentforge_openai.transporting import timeouts_of, transport_options
+from agentforge_openai.vendors import vendor_row
+from agentforge_openai.wire.errors import error_in_answer, holds_error, parse_error
+from agentforge_openai.wire.json_text import dump_bytes, load
+from agentforge_openai.wire.usage import decode_usage
+
+__all__ = ("OpenAiEmbeddingModel",)
+
+_MAX_BODY_BYTES = 64 * 1024 * 1024
+
+
+class OpenAiEmbeddingModel:
+    """An embedding model behind an endpoint of OpenAI's form; an `EmbeddingModel`.
+
+    Address, key, headers and all of HTTP are as `OpenAiChatModel` takes them. ``dimensions`` asks for shorter vectors,
+    where the model can. More than ``batch_size`` texts go in several requests, one after the other. May be used from
+    several threads.
+
+    Raises `ConfigurationError` for settings that cannot be honoured.
+
+    >>> OpenAiEmbeddingModel(model="m", base_url="http://localhost:8000/v1")
+    OpenAiEmbeddingModel(vendor='generic', model='m', base_url='http://localhost:8000/v1')
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        vendor: str | VendorRow | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: HttpTimeouts | float | None = None,
+        max_retries: int = 2,
+        retry: RetryPolicy | None = None,
+        max_connections: int | None = None,
+        max_body_bytes: int | None = None,
+        proxy: str | None = None,
+        ca_bundle: str | None = None,
+        verify: bool | str = True,
+        transport: str | HttpTransport | Callable[[], HttpTransport] = "httpx",
+        organization: str | None = None,
+        project: str | None = None,
+        api_version: str | None = None,
+        dimensions: int | None = None,
+        batch_size: int = 128,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        if not model:
+            raise ConfigurationError("model is empty", next_step="Give the model's name, or the deployment's on Azure.")
+        for name, value in (("batch_size", batch_size), ("dimensions", dimensions)):
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise ConfigurationError(f"{name} is a whole number from 1, not {value!r}")
+        environment = os.environ if environment is None else environment
+        self._row = vendor_row(vendor if vendor is not None else "generic" if base_url else "openai")
+        self._model = model
+        self._base_url = base_url_of(self._row, base_url, environment)
+        self._url = embeddings_url(self._row, self._base_url, model, api_version)
+        key = api_key_of(self._row, api_key, environment)
+        #: What must not leave this model in any text.
+        self.secrets = Secrets([key] if key else [])
+        self._headers = header_pairs(
+            self._row, key, self.secrets, headers=headers, organization=organization, project=project
+        )
+        self._timeouts = timeouts_of(timeouts)
+        self._dimensions = dimensions
+        self._batch_size = batch_size
+        self._http = HttpClient(
+            transport=transport,
+            transport_options=transport_options(
+                transport,
+                proxy=proxy,
+                ca_bundle=ca_bundle,
+                verify=None if verify is True else verify,
+                max_connections=max_connections,
+                max_body_bytes=max_body_bytes if max_body_bytes is not None else _MAX_BODY_BYTES,
+            ),
+            retry=retry if retry is not None else RetryPolicy(max_retries=max_retries),
+            secrets=self.secrets,
+            error_parser=partial(parse_error, secrets=self.secrets),
+        )
+
+    @property
+    def base_url(self) -> str:
+        """The address of the endpoint that it asks."""
+        return self._base_url
+
+    @property
+    def model_name(self) -> str:
+        """The model that is asked."""
+        return self._model
+
+    async def embed(self, texts: Sequence[str]) -> EmbeddingResponse:
+        """A vector for each text, with the tokens of all requests. Raises `ModelError`; then none is given."""
+        if isinstance(texts, str):
+            raise TypeError("embed takes a sequence of texts, not one text")
+        given = list(texts)
+        vectors: list[tuple[float, ...]] = []
+        usage, answered_by = TokenUsage(), None
+        for at in range(0, len(given), self._batch_size):
+            batch = given[at : at + self._batch_size]
+            body: dict[str, object] = {"model": self._model, "input": batch}
+            if self._dimensions is not None:
+                body["dimensions"] = self._dimensions
+            answer = await self._http.send(
+                HttpRequest("POST", self._url, self._headers, dump_bytes(body), self._timeouts)
+            )
+            made, cost, answered_by = self._decode(answer.content, answer.headers, len(batch))
+            vectors += made
+            usage = usage + cost
+        return EmbeddingResponse(tuple(vectors), usage, answered_by)
+
+    def _decode(
+        self, content: bytes, headers: Mapping[str, str], count: int
+    ) -> tuple[list[tuple[float, ...]], TokenUsage, str | None]:
+        try:
+            body: Any = load(content.decode())
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=self.secrets)
+        if not body.get("data") and holds_error(body):
+            raise error_in_answer(body, headers=headers, secrets=self.secrets)
+        data = body.get("data")
+        found: dict[int, tuple[float, ...]] = {}
+        for place, item in enumerate(data if isinstance(data, list) else ()):
+            vector = item.get("embedding") if isinstance(item, dict) else None
+            index = item.get("index", place) if isinstance(item, dict) else None
+            if isinstance(vector, list) and isinstance(index, int) and vector and all(map(_is_number, vector)):
+                found[index] = tuple(map(float, vector))
+        if sorted(found) != list(range(count)):
+            raise ProtocolError(
+                f"the answer has {len(found)} vectors for {count} texts",
+                request_id=request_id_of(headers),
+                next_step="Check that base_url points at an embeddings API, and that the model makes vectors.",
+            )
+        usage, name = body.get("usage"), body.get("model")
+        return (
+            [found[index] for index in range(count)],
+            decode_usage(usage) if isinstance(usage, dict) else TokenUsage(),
+            name if isinstance(name, str) else None,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections; safe to call twice."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"OpenAiEmbeddingModel(vendor={self._row.name!r}, model={self._model!r}, base_url={self._base_url!r})"
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]

@@ -1,0 +1,120 @@
+"""What every model of this plugin takes: which endpoint it asks, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from agentforge.http import HttpTimeouts, RetryPolicy
+from agentforge.plugin import BeanContext, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr
+from agentforge_openai.brought import vendor_of
+
+__all__ = ("EndpointSettings", "RetrySettings", "TimeoutSettings", "endpoint_of", "mask_secrets")
+
+
+class TimeoutSettings(BeanSettings):
+    """How long each part of an exchange may take."""
+
+    connect: Seconds = 10.0
+    """Until the connection stands."""
+    read: Seconds = 60.0
+    """Until further bytes come."""
+    write: Seconds = 60.0
+    """Until bytes are taken."""
+    pool: Seconds = 60.0
+    """Until a connection of the pool is free."""
+    total: Seconds | None = 600.0
+    """The whole exchange, its retries included; null: no limit."""
+
+
+class RetrySettings(BeanSettings):
+    """How long to wait before a request is sent again."""
+
+    base: Seconds = 0.5
+    """The shortest first wait; each further one doubles."""
+    cap: Seconds = 8.0
+    """The longest wait that is not the provider's own wish."""
+    retry_after_cap: Seconds = 60.0
+    """A longer wish of the provider ends the call at once."""
+
+
+class EndpointSettings(BeanSettings):
+    """The settings of an endpoint."""
+
+    model: str
+    """The model's name, or the deployment's on Azure."""
+    vendor: str | None = None
+    """The row of vendor data, ours or one that a plugin brings; unset: generic where base_url is given, else openai."""
+    base_url: str | None = None
+    """The endpoint's address; unset: the vendor's environment variable, else its own."""
+    api_key: SecretStr | None = None
+    """The key; unset: the vendor's environment variable."""
+    organization: str | None = None
+    """The organization that is billed, where the vendor knows it."""
+    project: str | None = None
+    """The project that is billed, where the vendor knows it."""
+    api_version: str | None = None
+    """The API version of Azure."""
+    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    """Further headers of every request."""
+    timeouts: TimeoutSettings = TimeoutSettings()
+    """How long each part of an exchange may take."""
+    max_retries: CountFromZero = 2
+    """How often a failed request is sent again."""
+    retry: RetrySettings = RetrySettings()
+    """How long to wait before that."""
+    max_connections: Count | None = None
+    """Connections at a time; unset: 100."""
+    max_body_bytes: Count | None = None
+    """The largest answer that is read, in bytes; unset: 64 MiB."""
+    proxy: SecretStr | None = None
+    """The address of a proxy, which may hold a password."""
+    ca_bundle: str | None = None
+    """A file of certificates to trust, relative to the file the bean stands in."""
+    insecure_skip_tls_verification: bool = False
+    """Accepts any certificate: anyone between can then read the key and change the answers."""
+    transport: Literal["httpx", "aiohttp"] = "httpx"
+    """The HTTP library; aiohttp needs agentforge-kit[fast]."""
+
+
+def endpoint_of(
+    settings: EndpointSettings,
+    ca_bundle: str | None,
+    environment: Mapping[str, str] | None,
+    brought: Mapping[str, Mapping[str, object]],
+) -> dict[str, Any]:
+    """The settings as arguments of a model; ``brought`` are the vendors of plugins."""
+    timeouts, retry = settings.timeouts, settings.retry
+    return {
+        "model": settings.model,
+        "vendor": vendor_of(settings.vendor, brought),
+        "base_url": settings.base_url,
+        "api_key": _plain(settings.api_key),
+        "organization": settings.organization,
+        "project": settings.project,
+        "api_version": settings.api_version,
+        "headers": {name: value.get_secret_value() for name, value in settings.headers.items()} or None,
+        "timeouts": HttpTimeouts(timeouts.connect, timeouts.read, timeouts.write, timeouts.pool, timeouts.total),
+        "retry": RetryPolicy(settings.max_retries, retry.base, retry.cap, retry.retry_after_cap),
+        "max_connections": settings.max_connections,
+        "max_body_bytes": settings.max_body_bytes,
+        "proxy": _plain(settings.proxy),
+        "ca_bundle": ca_bundle,
+        "verify": not settings.insecure_skip_tls_verification,
+        "transport": settings.transport,
+        "environment": environment,
+    }
+
+
+def mask_secrets(settings: EndpointSettings, context: BeanContext) -> None:
+    """What the settings hold that is secret is masked in the context too."""
+    for secret in (settings.api_key, *settings.headers.values()):
+        if secret is not None:
+            context.secrets.add(secret.get_secret_value())
+    if settings.proxy is not None:
+        context.secrets.add(urlsplit(settings.proxy.get_secret_value()).password or "")
+
+
+def _plain(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret is not None else None
