@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from agentforge.tool.declare import MISSING, MemoryId, P, ReturnBehavior, ToolDeclaration, declaration_of, tool
 from agentforge.tool.source import ArgumentBinder, BoundTool, Effect, ToolExecutor, ToolSource
-from agentforge.tool.views import ChooseTools, StaticTools, describe, only, prefix, rename, selecting, without
 
 if TYPE_CHECKING:
     from agentforge.tool.augment import AugmentedCall, AugmentedConsumer, augmented
     from agentforge.tool.one_argument import function_tool
+    from agentforge.tool.views import ChooseTools, StaticTools, describe, only, prefix, rename, selecting, without
 
 __all__ = (
     "MISSING",
@@ -41,8 +41,16 @@ __all__ = (
 _HOME = {
     "AugmentedCall": "augment",
     "AugmentedConsumer": "augment",
+    "ChooseTools": "views",
+    "StaticTools": "views",
     "augmented": "augment",
+    "describe": "views",
     "function_tool": "one_argument",
+    "only": "views",
+    "prefix": "views",
+    "rename": "views",
+    "selecting": "views",
+    "without": "views",
 }
 
 del TYPE_CHECKING  # what is visible here is public

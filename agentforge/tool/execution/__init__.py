@@ -1,5 +1,7 @@
 """From a reply to its results: the run, gates and interceptors, the loop, its driver, and the service on top."""
 
+from typing import TYPE_CHECKING
+
 from agentforge.tool.execution.asked import history_of, run_of
 from agentforge.tool.execution.batch import Emit
 from agentforge.tool.execution.chat_result import ToolChatResult
@@ -27,13 +29,6 @@ from agentforge.tool.execution.gate import (
     ToolInterceptor,
     Verdict,
 )
-from agentforge.tool.execution.json_form import (
-    event_name,
-    event_to_json,
-    execution_to_json,
-    result_to_json,
-    rounds_of,
-)
 from agentforge.tool.execution.loop import CallModel, Finish, FinishKind, NextStep, RunBatch, Suspend, ToolLoop
 from agentforge.tool.execution.outcome import ToolOutcome
 from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
@@ -45,6 +40,15 @@ from agentforge.tool.execution.state import CallRecord, OfferedTool, PendingCall
 from agentforge.tool.execution.stream import RunStream
 from agentforge.tool.execution.threads import ThreadCounts, ToolThreads
 from agentforge.tool.execution.under_way import RunsUnderWay
+
+if TYPE_CHECKING:
+    from agentforge.tool.execution.json_form import (
+        event_name,
+        event_to_json,
+        execution_to_json,
+        result_to_json,
+        rounds_of,
+    )
 
 __all__ = (
     "Answer",
@@ -110,3 +114,21 @@ __all__ = (
     "rounds_of",
     "run_of",
 )
+
+# What only a program that sends results on needs is loaded on first use.
+_AS_JSON = ("event_name", "event_to_json", "execution_to_json", "result_to_json", "rounds_of")
+
+del TYPE_CHECKING  # what is visible here is public
+
+
+def __getattr__(name: str) -> object:
+    if name not in _AS_JSON:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f"{__name__}.json_form"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -119,7 +119,7 @@ REFUSED: list[tuple[Any, str | None, str]] = [
 ]
 
 UNUSABLE: list[tuple[Any, str]] = [
-    (threading.Lock, "has type allocate_lock, which has no JSON form"),
+    (threading.Thread, "has type Thread, which has no JSON form"),
     (Callable[[], int], "which has no JSON form"),
     ("Point", "the text 'Point' is no type"),
     ({"type": "nonsense"}, "the schema is not a JSON Schema that can be checked"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from agentforge import ScriptedChatModel, tool
@@ -164,8 +165,13 @@ class TestMessageMemoryAdvisor(AdvisorContract):
 
 
 class TestMessageMemoryAdvisorThatKeepsAll(AdvisorContract):
-    def advisor(self) -> Advisor:
-        return MessageMemoryAdvisor(ChatMemory(SqliteStore(":memory:"), on_failure="keep"), transcript="full")
+    @asynccontextmanager
+    async def advisor(self) -> AsyncIterator[Advisor]:
+        store = SqliteStore(":memory:")
+        try:
+            yield MessageMemoryAdvisor(ChatMemory(store, on_failure="keep"), transcript="full")
+        finally:
+            await store.aclose()
 
 
 class TestSystemPromptAdvisor(AdvisorContract):
