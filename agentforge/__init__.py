@@ -9,6 +9,7 @@ The names below are what most programs need. The rest is in the packages `agentf
 import typing
 
 from agentforge.errors import AgentForgeError, ModelError, RunError, ToolError
+from agentforge.later import loaded_later
 from agentforge.model import (
     AiMessage,
     ChatMessage,
@@ -108,19 +109,14 @@ __all__ = (
 )
 
 # What stands on the layers above, and is loaded when it is used.
-_LATER = {
-    "Advised": "agentforge.advisor",
-    "Advisor": "agentforge.advisor",
-    "AgentForge": "agentforge.container",
-    "Chain": "agentforge.advisor",
-    "ChatClient": "agentforge.client",
+_HOME = {
+    "Advised": "advisor",
+    "Advisor": "advisor",
+    "AgentForge": "container",
+    "Chain": "advisor",
+    "ChatClient": "client",
 }
 
+__getattr__, __dir__ = loaded_later(globals(), _HOME)
 
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(_LATER[name]), name)
-    return value
+del loaded_later

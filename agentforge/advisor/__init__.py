@@ -14,6 +14,7 @@ from agentforge.advisor.faults import AdvisorError, AdvisorOrderError, BudgetExc
 from agentforge.advisor.model_call import model_call
 from agentforge.advisor.placement import Placement, arranged, calls_tools, name_of
 from agentforge.advisor.tool_calling import IntermediateText, LoopHistory, ToolCallingAdvisor
+from agentforge.later import loaded_later
 
 if TYPE_CHECKING:
     from agentforge.advisor.budget import BudgetAdvisor
@@ -104,17 +105,6 @@ __all__ = (
     "reprompted",
 )
 
-del TYPE_CHECKING  # what is visible here is public
+__getattr__, __dir__ = loaded_later(globals(), _HOME)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+del TYPE_CHECKING, loaded_later  # what is visible here is public

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from agentforge.client.chat_client import ChatClient
 from agentforge.client.observer import CallObserver, ChatObserver
 from agentforge.client.prompt import Prompt
+from agentforge.later import loaded_later
 from agentforge.tool.execution.json_form import event_to_json, result_to_json
 
 if TYPE_CHECKING:
@@ -21,17 +22,8 @@ __all__ = (
     "result_to_json",
 )
 
-del TYPE_CHECKING  # what is visible here is public
+_HOME = {"StructuredPrompt": "structured", "StructuredReply": "structured"}
 
+__getattr__, __dir__ = loaded_later(globals(), _HOME)
 
-def __getattr__(name: str) -> object:
-    if name not in ("StructuredPrompt", "StructuredReply"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentforge.client import structured
-
-    value = globals()[name] = getattr(structured, name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+del TYPE_CHECKING, loaded_later  # what is visible here is public

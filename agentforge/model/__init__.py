@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from agentforge.later import loaded_later
 from agentforge.model.arguments import ArgumentLimits, parse_arguments
 from agentforge.model.chat_model import ChatModel
 from agentforge.model.content import (
@@ -111,18 +112,9 @@ __all__ = (
     "response_to_json",
 )
 
-del TYPE_CHECKING  # what is visible here is public
+# Few programs need embeddings.
+_HOME = {"EmbeddingModel": "embedding", "EmbeddingResponse": "embedding"}
 
+__getattr__, __dir__ = loaded_later(globals(), _HOME)
 
-def __getattr__(name: str) -> object:
-    """Embeddings are loaded on first use: few programs need them."""
-    if name not in ("EmbeddingModel", "EmbeddingResponse"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentforge.model import embedding
-
-    value = globals()[name] = getattr(embedding, name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+del TYPE_CHECKING, loaded_later  # what is visible here is public

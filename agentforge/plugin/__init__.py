@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentforge.later import loaded_later
+
 if TYPE_CHECKING:
     from agentforge.plugin import hooks
     from agentforge.plugin.bean_settings import Amount, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr
@@ -74,6 +76,7 @@ _HOME = {
     "discover": "discovery",
     "fits": "bean_type",
     "hookimpl": "hooks",
+    "hooks": "hooks",
     "implements": "hooks",
     "references_of": "reference",
 }
@@ -117,20 +120,6 @@ __all__ = (
     "references_of",
 )
 
+__getattr__, __dir__ = loaded_later(globals(), _HOME)
 
-del TYPE_CHECKING  # what is visible here is public
-
-
-def __getattr__(name: str) -> object:
-    from importlib import import_module
-
-    if name == "hooks":
-        return import_module(f"{__name__}.hooks")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+del TYPE_CHECKING, loaded_later  # what is visible here is public

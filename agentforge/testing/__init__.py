@@ -7,6 +7,7 @@ only. The suites are loaded on first use.
 
 from typing import TYPE_CHECKING
 
+from agentforge.later import loaded_later
 from agentforge.model.scripted import ScriptedChatModel, Turn, call, calls
 from agentforge.testing.cassette import (
     Cassette,
@@ -58,13 +59,8 @@ __all__ = (
     "same_endpoint",
 )
 
-del TYPE_CHECKING  # what is visible here is public
+_HOME = {name: "contracts" for name in __all__ if name.endswith("Contract")}
 
+__getattr__, __dir__ = loaded_later(globals(), _HOME)
 
-def __getattr__(name: str) -> object:
-    if not name.endswith("Contract") or name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentforge.testing import contracts
-
-    value = globals()[name] = getattr(contracts, name)
-    return value
+del TYPE_CHECKING, loaded_later  # what is visible here is public

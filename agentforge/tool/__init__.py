@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from agentforge.later import loaded_later
 from agentforge.tool.declare import MISSING, MemoryId, P, ReturnBehavior, ToolDeclaration, declaration_of, tool
 from agentforge.tool.source import ArgumentBinder, BoundTool, Effect, ToolExecutor, ToolSource
 
@@ -53,17 +54,6 @@ _HOME = {
     "without": "views",
 }
 
-del TYPE_CHECKING  # what is visible here is public
+__getattr__, __dir__ = loaded_later(globals(), _HOME)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+del TYPE_CHECKING, loaded_later  # what is visible here is public

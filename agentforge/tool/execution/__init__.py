@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from agentforge.later import loaded_later
 from agentforge.tool.execution.asked import history_of, run_of
 from agentforge.tool.execution.batch import Emit
 from agentforge.tool.execution.chat_result import ToolChatResult
@@ -116,19 +117,8 @@ __all__ = (
 )
 
 # What only a program that sends results on needs is loaded on first use.
-_AS_JSON = ("event_name", "event_to_json", "execution_to_json", "result_to_json", "rounds_of")
+_HOME = dict.fromkeys(("event_name", "event_to_json", "execution_to_json", "result_to_json", "rounds_of"), "json_form")
 
-del TYPE_CHECKING  # what is visible here is public
+__getattr__, __dir__ = loaded_later(globals(), _HOME)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _AS_JSON:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f"{__name__}.json_form"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+del TYPE_CHECKING, loaded_later  # what is visible here is public
