@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from agentforge.errors import ConfigurationError
 from agentforge.http import HttpTimeouts, RetryPolicy
 from agentforge.plugin import BeanContext, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr
-from agentforge_openai.brought import vendor_of
+from agentforge_openai.brought import FAMILY, vendor_of
 
-__all__ = ("EndpointSettings", "RetrySettings", "TimeoutSettings", "endpoint_of", "mask_secrets")
+__all__ = ("EndpointSettings", "RetrySettings", "TimeoutSettings", "endpoints_of", "make_model")
 
 
 class TimeoutSettings(BeanSettings):
@@ -77,8 +78,44 @@ class EndpointSettings(BeanSettings):
     transport: Literal["httpx", "aiohttp"] = "httpx"
     """The HTTP library; aiohttp needs agentforge-kit[fast]."""
 
+    def model_of(self, endpoint: Mapping[str, Any]) -> Any:
+        """The model of these settings; ``endpoint`` are its arguments for the endpoint."""
+        raise NotImplementedError
 
-def endpoint_of(
+    def model_post_init(self, context: Any) -> None:
+        """Make the model once (nothing is sent), so that its own checks speak when the file is checked.
+
+        ``context`` is that of the validation: the variables as ``environment``, and ``vendor_profiles``, which gives
+        the vendors of a family; without one the process's variables hold, and there are no further vendors.
+        """
+        given = context if isinstance(context, Mapping) else {}
+        brought = given["vendor_profiles"](FAMILY) if "vendor_profiles" in given else {}
+        try:
+            self.model_of(_endpoint_of(self, self.ca_bundle, given.get("environment"), brought))
+        except ConfigurationError as error:
+            step = f". {error.next_step}" if error.next_step else ""
+            raise ValueError(f"{error.message}{step}") from None
+
+
+def make_model(settings: EndpointSettings, context: BeanContext) -> Any:
+    """The model; what it holds that is secret is masked in the context too."""
+    for secret in (settings.api_key, *settings.headers.values()):
+        if secret is not None:
+            context.secrets.add(secret.get_secret_value())
+    if settings.proxy is not None:
+        context.secrets.add(urlsplit(settings.proxy.get_secret_value()).password or "")
+    bundle = str(context.folder / settings.ca_bundle) if settings.ca_bundle else None
+    return settings.model_of(_endpoint_of(settings, bundle, context.environment, context.vendor_profiles(FAMILY)))
+
+
+def endpoints_of(settings: EndpointSettings, context: BeanContext) -> tuple[str, ...]:
+    """What the model asks; behind a proxy only the proxy can tell whether it is there."""
+    vendors = context.vendor_profiles(FAMILY)
+    model = settings.model_of(_endpoint_of(settings, settings.ca_bundle, context.environment, vendors))
+    return (model.base_url,) if settings.proxy is None else ()
+
+
+def _endpoint_of(
     settings: EndpointSettings,
     ca_bundle: str | None,
     environment: Mapping[str, str] | None,
@@ -105,15 +142,6 @@ def endpoint_of(
         "transport": settings.transport,
         "environment": environment,
     }
-
-
-def mask_secrets(settings: EndpointSettings, context: BeanContext) -> None:
-    """What the settings hold that is secret is masked in the context too."""
-    for secret in (settings.api_key, *settings.headers.values()):
-        if secret is not None:
-            context.secrets.add(secret.get_secret_value())
-    if settings.proxy is not None:
-        context.secrets.add(urlsplit(settings.proxy.get_secret_value()).password or "")
 
 
 def _plain(secret: SecretStr | None) -> str | None:

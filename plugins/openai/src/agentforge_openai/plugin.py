@@ -6,19 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from agentforge.errors import ConfigurationError
 from agentforge.model import ChatModel
-from agentforge.plugin import BeanContext, BeanType, Field, ParameterSettings, hookimpl
-from agentforge_openai.brought import FAMILY
+from agentforge.plugin import BeanType, Field, ParameterSettings, hookimpl
 from agentforge_openai.embedding_type import EMBEDDINGS
-from agentforge_openai.endpoint_settings import EndpointSettings, endpoint_of, mask_secrets
+from agentforge_openai.endpoint_settings import EndpointSettings, endpoints_of, make_model
 from agentforge_openai.model import OpenAiChatModel
 
 __all__ = (
     "AGENTFORGE_API",
     "OpenAiChatSettings",
     "agentforge_bean_types",
-    "make_chat_model",
 )
 
 #: The version of the plugin interface this was written for.
@@ -35,26 +32,14 @@ class OpenAiChatSettings(EndpointSettings):
     profile_overrides: dict[str, Any] = Field(default_factory=dict)
     """Fields of the model's profile that differ from the vendor's row."""
 
-    def model_post_init(self, context: Any) -> None:
-        """Make the model once (nothing is sent), so that its own checks speak when the file is checked.
-
-        ``context`` is that of the validation: the variables as ``environment``, and ``vendor_profiles``, which gives
-        the vendors of a family; without one the process's variables hold, and there are no further vendors.
-        """
-        given = context if isinstance(context, Mapping) else {}
-        brought = given["vendor_profiles"](FAMILY) if "vendor_profiles" in given else {}
-        try:
-            _model(self, self.ca_bundle, given.get("environment"), brought)
-        except ConfigurationError as error:
-            step = f". {error.next_step}" if error.next_step else ""
-            raise ValueError(f"{error.message}{step}") from None
-
-
-def make_chat_model(settings: OpenAiChatSettings, context: BeanContext) -> OpenAiChatModel:
-    """The model; what it holds that is secret is masked in the context too."""
-    mask_secrets(settings, context)
-    bundle = str(context.folder / settings.ca_bundle) if settings.ca_bundle else None
-    return _model(settings, bundle, context.environment, context.vendor_profiles(FAMILY))
+    def model_of(self, endpoint: Mapping[str, Any]) -> OpenAiChatModel:
+        """The model."""
+        return OpenAiChatModel(
+            **endpoint,
+            tool_mode=self.tool_mode,
+            defaults=self.defaults.made(),
+            profile_overrides=self.profile_overrides or None,
+        )
 
 
 @hookimpl
@@ -64,30 +49,10 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
         BeanType(
             "openai.chat",
             OpenAiChatSettings,
-            make_chat_model,
+            make_model,
             ChatModel,
             "A model behind a Chat Completions endpoint: OpenAI and the vendors that speak its form.",
-            endpoints=_endpoints,
+            endpoints=endpoints_of,
         )
     )
     register(EMBEDDINGS)
-
-
-def _endpoints(settings: OpenAiChatSettings, context: BeanContext) -> tuple[str, ...]:
-    """What the model asks; behind a proxy only the proxy can tell whether it is there."""
-    model = _model(settings, settings.ca_bundle, context.environment, context.vendor_profiles(FAMILY))
-    return (model.base_url,) if settings.proxy is None else ()
-
-
-def _model(
-    settings: OpenAiChatSettings,
-    ca_bundle: str | None,
-    environment: Mapping[str, str] | None,
-    brought: Mapping[str, Mapping[str, object]],
-) -> OpenAiChatModel:
-    return OpenAiChatModel(
-        **endpoint_of(settings, ca_bundle, environment, brought),
-        tool_mode=settings.tool_mode,
-        defaults=settings.defaults.made(),
-        profile_overrides=settings.profile_overrides or None,
-    )
