@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -78,9 +79,9 @@ class EndpointSettings(BeanSettings):
     transport: Literal["httpx", "aiohttp"] = "httpx"
     """The HTTP library; aiohttp needs agentforge-kit[fast]."""
 
+    @abstractmethod
     def model_of(self, endpoint: Mapping[str, Any]) -> Any:
         """The model of these settings; ``endpoint`` are its arguments for the endpoint."""
-        raise NotImplementedError
 
     def model_post_init(self, context: Any) -> None:
         """Make the model once (nothing is sent), so that its own checks speak when the file is checked.
