@@ -236,4 +236,6 @@ def _index(given: object) -> ToolIndex:
 def _check_count(name: str, value: object, most: int | None = None) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1 or (most is not None and value > most):
         bounds = "from 1" if most is None else f"from 1 to {most}"
-        raise ConfigurationError(f"{name} is a whole number {bounds}, not {value!r}")
+        raise ConfigurationError(
+            f"{name} is a whole number {bounds}, not {value!r}", next_step=f"Write a number {bounds}."
+        )

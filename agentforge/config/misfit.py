@@ -11,6 +11,7 @@ from agentforge.config.diagnostic import nearest
 from agentforge.config.nodes import Node, ScalarNode
 from agentforge.config.scalars import plain_value
 from agentforge.config.shapes import kind_of
+from agentforge.errors import AgentForgeError
 
 __all__ = ("Misfit", "found_at", "read_misfit", "sentence")
 
@@ -95,6 +96,9 @@ def read_misfit(error: Mapping[str, Any], given: str | None = None) -> Misfit:
         return Misfit("is a mapping of a known kind", f"and its '{key}' says none", step)
     if kind == "string_pattern_mismatch":
         return Misfit(f"is a text of the form {context['pattern']}", "and this one is not", "Correct the text.")
+    refused = getattr(context.get("error"), "__cause__", None)
+    if isinstance(refused, AgentForgeError):
+        return Misfit(refused.message, next_step=refused.next_step, own=True)
     return _in_other_words(str(error["msg"]))
 
 

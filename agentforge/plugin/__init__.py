@@ -26,7 +26,16 @@ from agentforge.later import loaded_later
 
 if TYPE_CHECKING:
     from agentforge.plugin import hooks
-    from agentforge.plugin.bean_settings import Amount, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr
+    from agentforge.plugin.bean_settings import (
+        Amount,
+        BeanSettings,
+        Count,
+        CountFromZero,
+        Field,
+        Seconds,
+        SecretStr,
+        as_value_error,
+    )
     from agentforge.plugin.bean_type import BeanContext, BeanType, fits
     from agentforge.plugin.catalogue import Catalogue, NotFound
     from agentforge.plugin.checking import CheckContext, CheckedBean, Finding
@@ -73,6 +82,7 @@ _HOME = {
     "Seconds": "bean_settings",
     "SecretStr": "bean_settings",
     "VendorProfile": "vendor_profile",
+    "as_value_error": "bean_settings",
     "discover": "discovery",
     "fits": "bean_type",
     "hookimpl": "hooks",
@@ -112,6 +122,7 @@ __all__ = (
     "Seconds",
     "SecretStr",
     "VendorProfile",
+    "as_value_error",
     "discover",
     "fits",
     "hookimpl",

@@ -6,11 +6,14 @@ The one place of the package that loads pydantic; a plugin's settings need nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
+
+from agentforge.errors import AgentForgeError
 
 __all__ = (
     "Amount",
@@ -21,6 +24,7 @@ __all__ = (
     "Seconds",
     "SecretStr",
     "amount_of",
+    "as_value_error",
     "seconds_of",
 )
 
@@ -43,7 +47,8 @@ class BeanSettings(BaseModel):
     """Settings of a bean type: each field a setting, the text below it its description.
 
     Frozen; an unknown key is refused; secrets are declared as `SecretStr`, fields that are beans with `Ref`. Raise
-    ``ValueError`` in ``model_post_init`` for what must hold between fields.
+    ``ValueError`` in ``model_post_init`` for what must hold between fields; for what the object itself would refuse
+    there is `as_value_error`.
     """
 
     model_config = ConfigDict(
@@ -55,6 +60,26 @@ class BeanSettings(BaseModel):
         hide_input_in_errors=True,
         validate_default=True,
     )
+
+
+@contextmanager
+def as_value_error() -> Iterator[None]:
+    """What an object refuses, as a fault of its settings: an error of the framework becomes a ``ValueError``.
+
+    Make the object once in ``model_post_init``, and its own checks speak when the file is checked; the error's next
+    step is told as its own line.
+
+    >>> from agentforge.errors import ConfigurationError
+    >>> with as_value_error():
+    ...     raise ConfigurationError("limits contradict each other", next_step="Give one.")
+    Traceback (most recent call last):
+    ValueError: limits contradict each other. Give one.
+    """
+    try:
+        yield
+    except AgentForgeError as error:
+        step = f". {error.next_step}" if error.next_step else ""
+        raise ValueError(f"{error.message}{step}") from error
 
 
 def seconds_of(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from agentforge.client import ChatClient
 from agentforge.model import ChatModel
-from agentforge.plugin.bean_settings import BeanSettings
+from agentforge.plugin.bean_settings import BeanSettings, as_value_error
 from agentforge.plugin.bean_type import BeanType
 from agentforge.plugin.builtin_advisors import ADVISOR_TYPES
 from agentforge.plugin.builtin_clients import (
@@ -57,12 +57,8 @@ class TemplateSettings(BeanSettings):
 
     def model_post_init(self, context: object) -> None:
         """Refuse a text that cannot be filled."""
-        from agentforge.errors import ConfigurationError
-
-        try:
+        with as_value_error():
             Template(self.text)
-        except ConfigurationError as error:
-            raise ValueError(error.message) from None
 
 
 @hookimpl

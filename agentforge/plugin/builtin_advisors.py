@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from agentforge.advisor import (
@@ -21,9 +21,8 @@ from agentforge.advisor import (
     calls_tools,
     name_of,
 )
-from agentforge.errors import ConfigurationError
 from agentforge.memory import ChatMemory, InMemoryStore
-from agentforge.plugin.bean_settings import Amount, BeanSettings, Count, CountFromZero, Field, Seconds
+from agentforge.plugin.bean_settings import Amount, BeanSettings, Count, CountFromZero, Field, Seconds, as_value_error
 from agentforge.plugin.bean_type import BeanType
 from agentforge.plugin.builtin_structured import STRUCTURED_OUTPUT
 from agentforge.plugin.checking import CheckContext, CheckedBean, Finding
@@ -104,7 +103,8 @@ class SafeguardSettings(BeanSettings):
 
     def model_post_init(self, context: object) -> None:
         """Find what cannot be."""
-        _tried(lambda: _make_safeguard(self.model_copy(update={"checks": (_Passing(),) if self.checks else ()})))
+        with as_value_error():
+            _make_safeguard(self.model_copy(update={"checks": (_Passing(),) if self.checks else ()}))
 
 
 class PriceSettings(BeanSettings):
@@ -150,7 +150,8 @@ class BudgetSettings(BeanSettings):
 
     def model_post_init(self, context: object) -> None:
         """Find what cannot be."""
-        _tried(lambda: _make_budget(self.model_copy(update={"store": None})))
+        with as_value_error():
+            _make_budget(self.model_copy(update={"store": None}))
 
 
 class MessageMemorySettings(BeanSettings):
@@ -330,12 +331,3 @@ def _known_as(bean: CheckedBean) -> dict[str, str]:
     if bean.provides is not Advisor or bean.bean_type is None:
         return {}
     return {"name": bean.bean_type.name if "." in bean.id else bean.id}
-
-
-def _tried(make: Callable[[], object]) -> None:
-    """What the advisor itself refuses, found when the file is checked."""
-    try:
-        make()
-    except ConfigurationError as error:
-        step = f". {error.next_step}" if error.next_step else ""
-        raise ValueError(f"{error.message}{step}") from None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from agentforge.advisor import ToolSearchAdvisor
-from agentforge.errors import ConfigurationError
 from agentforge.model import EmbeddingModel
-from agentforge.plugin.bean_settings import BeanSettings, Count, Field
+from agentforge.plugin.bean_settings import BeanSettings, Count, Field, as_value_error
 from agentforge.plugin.bean_type import BeanType
 from agentforge.plugin.reference import Ref
 from agentforge.tool.search import Bm25Index, EmbeddingIndex, KeywordIndex, ToolIndex
@@ -37,10 +36,8 @@ class ToolSearchSettings(BeanSettings):
 
     def model_post_init(self, context: object) -> None:
         """Find what cannot be."""
-        try:
+        with as_value_error():
             _make_tool_search(self.model_copy(update={"index": None}))
-        except ConfigurationError as error:
-            raise ValueError(error.message) from None
 
 
 class ToolIndexSettings(BeanSettings):

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from agentforge.errors import ConfigurationError, ToolError
+from agentforge.errors import ConfigurationError
 from agentforge.model import ToolParameters, ToolSpecification
-from agentforge.plugin.bean_settings import BeanSettings, Field, Seconds
+from agentforge.plugin.bean_settings import BeanSettings, Field, Seconds, as_value_error
 from agentforge.plugin.bean_type import BeanContext, BeanType
 from agentforge.plugin.builtin_tools import PythonTools, PythonToolsSettings, tool_names_of
 from agentforge.plugin.builtin_views import ViewSettings, check_view, view_of, viewed_names
@@ -69,10 +69,8 @@ class DeclaredToolSettings(BeanSettings):
         behavior = self.return_behavior
         if self.return_direct is not None and behavior not in (None, "immediate" if self.return_direct else "to_llm"):
             raise ValueError("return_direct and return_behavior contradict each other; give one of the two")
-        try:
+        with as_value_error():
             check_schema(self.specification.parameters.schema, tool=self.name)
-        except ToolError as error:
-            raise ValueError(f"{error.message}. {error.next_step or ''}".strip()) from None
 
     @property
     def specification(self) -> ToolSpecification:

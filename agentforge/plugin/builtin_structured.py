@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agentforge.advisor import OutputType, StructuredOutputAdvisor
 from agentforge.errors import ConfigurationError
-from agentforge.plugin.bean_settings import BeanSettings, CountFromZero
+from agentforge.plugin.bean_settings import BeanSettings, CountFromZero, as_value_error
 from agentforge.plugin.bean_type import BeanContext, BeanType
 from agentforge.plugin.checking import CheckContext, Finding
 
@@ -36,10 +36,8 @@ class StructuredOutputSettings(BeanSettings):
         if (self.json_schema is None) == (self.file is None):
             raise ValueError("give either json_schema or file")
         if self.json_schema is not None:
-            try:
+            with as_value_error():
                 OutputType(self.json_schema)
-            except ConfigurationError as error:
-                raise ValueError(f"{error.message}. {error.next_step or ''}".rstrip(". ") + ".") from None
 
 
 def _make(settings: StructuredOutputSettings, context: BeanContext) -> StructuredOutputAdvisor[Any]:

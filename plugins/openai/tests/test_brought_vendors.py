@@ -53,7 +53,7 @@ def faults(path: Path, plugins: Plugins, environment: dict[str, str] | None = No
     try:
         AgentForge.load(path, plugins=plugins, environment=environment or {}).check()
     except ConfigurationFaults as found:
-        return [f"{each.mark.line}: {each.message} {each.next_step or ''}" for each in found.diagnostics]
+        return [f"{each.mark.line}: {each.message} | {each.next_step}" for each in found.diagnostics]
     return []
 
 
@@ -83,15 +83,15 @@ async def test_a_vendor_of_another_plugin_is_named_like_ours(tmp_path: Path, bri
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"base_uri": "x"}, "there is no field 'base_uri'. Did you mean 'base_url'?"),
+        ({"base_uri": "x"}, "there is no field 'base_uri' | Did you mean 'base_url'?"),
         ({"auth": "basic"}, "'auth': Input should be 'bearer' or 'api-key'"),
-        ({"capabilities": {"imags": True}}, "there is no field 'capabilities.imags'. Did you mean 'images'?"),
+        ({"capabilities": {"imags": True}}, "there is no field 'capabilities.imags' | Did you mean 'images'?"),
         ({"thinking": {"models": "(", "switch": "thinking"}}, "'thinking.models' is no regular expression"),
         ({"base_url": "ftp://acme.example"}, "base_url is not an http or https address"),
         ({"key_variable": "ACME_KEY", "key_required": True}, "'acme' has no address of its own"),
         (
             {"base_url": "https://acme.example", "key_variable": "ACME_KEY", "key_required": True},
-            "vendor 'acme' needs an API key and none was given. Set the environment variable ACME_KEY",
+            "vendor 'acme' needs an API key and none was given | Set the environment variable ACME_KEY",
         ),
     ],
 )
@@ -110,7 +110,7 @@ def test_a_vendor_that_nobody_brings_says_how_one_comes(tmp_path: Path, bring: B
     plugins = bring({"base_url": "https://acme.example"})
 
     [near] = faults(write(tmp_path, "vendor: acne"), plugins)
-    assert "there is no vendor row 'acne'. Did you mean 'acme'?" in near
+    assert "there is no vendor row 'acne' | Did you mean 'acme'?" in near
     [missing] = faults(write(tmp_path, "vendor: acme", plugins="[]"), bring({"base_url": "https://acme.example"}))
     assert "there is no vendor row 'acme'" in missing and "named in 'plugins' of the file" in missing
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from agentforge.errors import ConfigurationError
 from agentforge.http import HttpTimeouts, RetryPolicy
-from agentforge.plugin import BeanContext, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr
+from agentforge.plugin import BeanContext, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr, as_value_error
 from agentforge_openai.brought import FAMILY, vendor_of
 
 __all__ = ("EndpointSettings", "RetrySettings", "TimeoutSettings", "endpoints_of", "make_model")
@@ -91,11 +90,8 @@ class EndpointSettings(BeanSettings):
         """
         given = context if isinstance(context, Mapping) else {}
         brought = given["vendor_profiles"](FAMILY) if "vendor_profiles" in given else {}
-        try:
+        with as_value_error():
             self.model_of(_endpoint_of(self, self.ca_bundle, given.get("environment"), brought))
-        except ConfigurationError as error:
-            step = f". {error.next_step}" if error.next_step else ""
-            raise ValueError(f"{error.message}{step}") from None
 
 
 def make_model(settings: EndpointSettings, context: BeanContext) -> Any:
