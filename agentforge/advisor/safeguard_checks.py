@@ -91,11 +91,12 @@ class Judge:
         return AiMessage(parts)
 
     async def clean_reply(self, response: ChatResponse) -> ChatResponse:
-        """The reply with its message cleaned, and then without the provider's body."""
+        """The reply with its message cleaned, and then without the provider's body and its citations, which belong to
+        the text as it was."""
         message = await self.clean(response.ai_message)
         if message is response.ai_message:
             return response
-        return replace(response, ai_message=message, raw_body=None)
+        return replace(response, ai_message=message, raw_body=None, citations=())
 
     async def clean_user(self, message: UserMessage) -> UserMessage:
         """The message with its text masked; its other parts stay."""

@@ -31,7 +31,8 @@ async def show(emit: Emit | None, response: ChatResponse) -> None:
 def own_answer(
     text: str, reason: FinishReason, *, raw: str | None = None, like: ChatResponse | None = None
 ) -> ChatResponse:
-    """A reply with a text of the framework's own, in the place of ``like``, whose cost, id and model it keeps."""
+    """A reply with a text of the framework's own, in the place of ``like``, whose cost, id and model it keeps. Its
+    citations are those of another text, and may hold what that one was refused for."""
     message = AiMessage(text)
     if like is None:
         return ChatResponse(message, reason, raw_finish_reason=raw)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from agentforge.later import loaded_later
 from agentforge.model.arguments import ArgumentLimits, parse_arguments
 from agentforge.model.chat_model import ChatModel
+from agentforge.model.citation import Citation
 from agentforge.model.content import (
     AudioContent,
     Content,
@@ -43,20 +44,20 @@ from agentforge.model.request import (
     ToolChoice,
 )
 from agentforge.model.response import ChatResponse, FinishReason
-from agentforge.model.serialization import (
-    message_from_json,
-    message_to_json,
-    messages_from_json,
-    messages_to_json,
-    response_from_json,
-    response_to_json,
-)
 from agentforge.model.specification import ToolParameters, ToolParametersBuilder, ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest, new_call_id
 from agentforge.model.usage import TokenUsage
 
 if TYPE_CHECKING:
     from agentforge.model.embedding import EmbeddingModel, EmbeddingResponse
+    from agentforge.model.serialization import (
+        message_from_json,
+        message_to_json,
+        messages_from_json,
+        messages_to_json,
+        response_from_json,
+        response_to_json,
+    )
 
 __all__ = (
     "AiMessage",
@@ -68,6 +69,7 @@ __all__ = (
     "ChatRequest",
     "ChatRequestParameters",
     "ChatResponse",
+    "Citation",
     "Content",
     "Degradation",
     "EmbeddingModel",
@@ -112,8 +114,17 @@ __all__ = (
     "response_to_json",
 )
 
-# Few programs need embeddings.
-_HOME = {"EmbeddingModel": "embedding", "EmbeddingResponse": "embedding"}
+# Few programs need embeddings, and many store nothing.
+_HOME = {
+    "EmbeddingModel": "embedding",
+    "EmbeddingResponse": "embedding",
+    "message_from_json": "serialization",
+    "message_to_json": "serialization",
+    "messages_from_json": "serialization",
+    "messages_to_json": "serialization",
+    "response_from_json": "serialization",
+    "response_to_json": "serialization",
+}
 
 __getattr__, __dir__ = loaded_later(globals(), _HOME)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from agentforge.model.citation import Citation
 from agentforge.model.events import Notice
 from agentforge.model.messages import AiMessage
 from agentforge.model.usage import TokenUsage
@@ -30,7 +31,8 @@ class FinishReason(Enum):
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
     """A whole reply. ``raw_finish_reason`` is the provider's own word, ``raw_body`` the provider's body as it came
-    (plain calls only; kept as bytes, as few ever look), ``notices`` say what was mapped or dropped on the way."""
+    (plain calls only; kept as bytes, as few ever look), ``notices`` say what was mapped or dropped on the way,
+    ``citations`` are the sources that the provider names, in its order."""
 
     ai_message: AiMessage
     finish_reason: FinishReason = FinishReason.STOP
@@ -40,6 +42,7 @@ class ChatResponse:
     raw_finish_reason: str | None = None
     notices: tuple[Notice, ...] = ()
     raw_body: bytes | None = field(default=None, compare=False, repr=False)
+    citations: tuple[Citation, ...] = ()
 
     @property
     def raw(self) -> Any:

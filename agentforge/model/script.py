@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from agentforge import errors
 from agentforge.errors import ConfigurationError, ModelError
 from agentforge.model.call_ids import next_call_number
+from agentforge.model.citation import Citation
 from agentforge.model.content import Content, TextContent, ThinkingContent
 from agentforge.model.events import Notice
 from agentforge.model.messages import AiMessage
@@ -82,6 +83,7 @@ class ScriptedReply:
     raw_finish_reason: str | None = None
     notices: tuple[Notice, ...] = ()
     error: BaseException | None = None
+    citations: tuple[Citation, ...] = ()
 
     def with_ids(self, taken: Iterable[str]) -> ScriptedReply:
         """The reply with ``call_1``, ``call_2``, ... for calls without an id, above all ids ``taken`` before it."""
@@ -115,6 +117,7 @@ class ScriptedReply:
             self.model_name if self.model_name is not None else model_name,
             self.raw_finish_reason,
             self.notices,
+            citations=self.citations,
         )
 
 
@@ -180,6 +183,7 @@ def read_turn(turn: Turn, path: ScriptPath = ()) -> ScriptedReply | Callable[[An
             turn.model_name,
             turn.raw_finish_reason,
             turn.notices,
+            citations=turn.citations,
         )
     if isinstance(turn, BaseException):
         return ScriptedReply(AiMessage(), error=turn)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
+from agentforge.model.citation import Citation
 from agentforge.model.content import (
     AudioContent,
     Content,
@@ -33,6 +34,7 @@ from agentforge.model.usage import TokenUsage
 
 __all__ = (
     "MESSAGE_FORMAT_VERSION",
+    "citation_to_json",
     "content_from_json",
     "content_to_json",
     "message_from_json",
@@ -61,6 +63,18 @@ _COUNTS = (
     "reasoning_tokens",
 )
 _FINISH_REASONS = {reason.value: reason for reason in FinishReason}
+_RESPONSE_FIELDS = (
+    "version",
+    "ai_message",
+    "finish_reason",
+    "token_usage",
+    "id",
+    "model_name",
+    "raw_finish_reason",
+    "notices",
+    "citations",
+)
+_CITATION_FIELDS = ("url", "title", "text", "start", "end")
 
 
 # -- messages --------------------------------------------------------------------------------------------------
@@ -344,6 +358,8 @@ def response_to_json(response: ChatResponse) -> dict[str, Any]:
             }
             for at, notice in enumerate(response.notices)
         ]
+    if response.citations:
+        out["citations"] = [citation_to_json(citation) for citation in response.citations]
     return out
 
 
@@ -351,9 +367,7 @@ def response_from_json(data: Mapping[str, Any] | str | bytes) -> ChatResponse:
     """Read what `response_to_json` made, as an object or as JSON text; raises `RunStateError` with the place."""
     source = JsonObject(load_json(data) if isinstance(data, (str, bytes)) else data, "response")
     source.version(MESSAGE_FORMAT_VERSION, required=True)
-    source.only(
-        ("version", "ai_message", "finish_reason", "token_usage", "id", "model_name", "raw_finish_reason", "notices")
-    )
+    source.only(_RESPONSE_FIELDS)
     message = _message_from_json(source.data.get("ai_message"), "response.ai_message")
     if not isinstance(message, AiMessage):
         refuse("response.ai_message.type", "a reply is a message of kind 'ai'")
@@ -361,6 +375,7 @@ def response_from_json(data: Mapping[str, Any] | str | bytes) -> ChatResponse:
     for item, path in source.items("notices") if "notices" in source.data else ():
         notice = JsonObject(item, path, ("code", "message", "details"))
         notices.append(Notice(notice.text("code"), notice.text("message"), notice.mapping("details") or {}))
+    citations = source.items("citations") if "citations" in source.data else ()
     return ChatResponse(
         message,
         _FINISH_REASONS[source.choice("finish_reason", _FINISH_REASONS)],
@@ -369,4 +384,16 @@ def response_from_json(data: Mapping[str, Any] | str | bytes) -> ChatResponse:
         source.optional_text("model_name"),
         source.optional_text("raw_finish_reason"),
         tuple(notices),
+        citations=tuple(_citation_from_json(item, path) for item, path in citations),
     )
+
+
+def citation_to_json(citation: Citation) -> dict[str, Any]:
+    """One source: what the provider says of it."""
+    return {name: value for name in _CITATION_FIELDS if (value := getattr(citation, name)) is not None}
+
+
+def _citation_from_json(data: object, path: str) -> Citation:
+    source = JsonObject(data, path, _CITATION_FIELDS)
+    url, title, text = (source.optional_text(name) for name in ("url", "title", "text"))
+    return Citation(url, title, text, source.count("start"), source.count("end"))

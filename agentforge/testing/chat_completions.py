@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentforge.errors import ModelError
+from agentforge.model.citation import Citation
 from agentforge.model.content import TextContent, ThinkingContent
 from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
@@ -65,6 +66,8 @@ def reply_object(response: ChatResponse) -> dict[str, Any]:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in response.ai_message.tool_execution_requests
         ]
+    if response.citations:
+        message["annotations"] = [_annotation(citation) for citation in response.citations]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(response)}
     return {**_head(response, "chat.completion"), "choices": [choice], "usage": _usage(response.token_usage)}
 
@@ -97,6 +100,19 @@ def _deltas(response: ChatResponse) -> Iterator[dict[str, Any]]:
             for piece in _pieces(part.arguments):
                 yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
             index += 1
+    if response.citations:
+        yield {"annotations": [_annotation(citation) for citation in response.citations]}
+
+
+def _annotation(citation: Citation) -> dict[str, Any]:
+    said = {
+        "url": citation.url,
+        "title": citation.title,
+        "content": citation.text,
+        "start_index": citation.start,
+        "end_index": citation.end,
+    }
+    return {"type": "url_citation", "url_citation": {name: value for name, value in said.items() if value is not None}}
 
 
 def _head(response: ChatResponse, kind: str) -> dict[str, Any]:

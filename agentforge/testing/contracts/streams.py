@@ -54,6 +54,7 @@ def same_reply(plain: ChatResponse, streamed: ChatResponse) -> None:
         ("calls", _said(one.tool_execution_requests), _said(other.tool_execution_requests)),
         ("finish reason", plain.finish_reason, streamed.finish_reason),
         ("usage", plain.token_usage, streamed.token_usage),
+        ("citations", plain.citations, streamed.citations),
     ):
         must(left == right, f"the {what} differs: {left!r} plain, {right!r} streamed")
 

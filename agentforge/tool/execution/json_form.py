@@ -19,7 +19,6 @@ from agentforge.model import (
     ToolExecutionRequest,
     UsageEvent,
 )
-from agentforge.model.serialization import usage_to_json
 from agentforge.tool.execution.chat_result import ToolChatResult
 from agentforge.tool.execution.events import (
     AttemptDiscarded,
@@ -38,6 +37,8 @@ _MAX_DEPTH = 32
 
 def result_to_json(result: ToolChatResult, *, model: str | None = None, seconds: float | None = None) -> dict[str, Any]:
     """A whole turn as JSON values; ``model`` is the name to use where the reply has none, ``seconds`` what it took."""
+    from agentforge.model.serialization import citation_to_json, usage_to_json
+
     response = result.response
     made: dict[str, Any] = {
         "text": result.text,
@@ -51,6 +52,8 @@ def result_to_json(result: ToolChatResult, *, model: str | None = None, seconds:
     }
     if result.handed_back:
         made["tool_calls"] = [_request(request) for request in result.handed_back]
+    if response is not None and response.citations:
+        made["citations"] = [citation_to_json(citation) for citation in response.citations]
     return made if seconds is None else made | {"seconds": round(seconds, 3)}
 
 
@@ -102,6 +105,8 @@ def event_to_json(event: Event, *, model: str | None = None, seconds: float | No
         case ToolCallReady():
             made |= {"index": event.index, **_request(event.request)}
         case UsageEvent():
+            from agentforge.model.serialization import usage_to_json
+
             made["usage"] = usage_to_json(replace(event.usage, raw=None))
         case ResponseDone(response=response):
             made |= {"model": response.model_name, "finish_reason": response.finish_reason.value}

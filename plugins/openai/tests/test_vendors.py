@@ -142,6 +142,44 @@ def test_what_a_row_cannot_do_is_refused_before_anything_is_sent(
     assert caught.value.next_step
 
 
+@pytest.mark.parametrize(
+    ("vendor", "overrides", "most"),
+    [
+        ("openai", {}, 128),
+        ("azure", {}, 128),
+        ("deepseek", {}, 128),
+        ("dashscope", {"unsupported": {"tool_description": "map"}}, 128),
+        ("openai", {"max_tools": 130}, 130),
+        ("openai", {"max_tools": 5}, 5),
+        ("openai", {"max_tools": None}, None),
+        ("ollama", {}, None),
+        ("generic", {}, None),
+        ("generic", {"max_tools": 5}, 5),
+    ],
+)
+def test_a_request_offers_so_many_tools_and_one_more_is_refused(
+    vendor: str, overrides: dict[str, Any], most: int | None
+) -> None:
+    """All are sent or nothing is: none is left out to stay below the limit."""
+
+    def request(count: int) -> ChatRequest:
+        return ChatRequest("q", ChatRequestParameters(tools=[ToolSpecification(f"t{n}") for n in range(count)]))
+
+    body, response = exchange(request(most or 300), vendor, model="m", profile_overrides=overrides)
+    assert len(body["tools"]) == (most or 300)
+    assert response.notices == ()
+    if most is None:
+        return
+    transport = FakeTransport()
+    with pytest.raises(
+        UnsupportedFeatureError, match=f"{most + 1} tools in one request; the limit is {most}"
+    ) as caught:
+        asyncio.run(model_on(transport, vendor, model="m", profile_overrides=overrides).chat(request(most + 1)))
+    assert transport.requests == []
+    for way in ("tool_search", "selecting", "max_tools in profile_overrides"):
+        assert way in (caught.value.next_step or "")
+
+
 DROPPED = [
     ("openai", "gpt-5.6", {"tools": [TIME]}, "tools_with_thinking", {"reasoning_effort": "none"}),
     (

@@ -18,6 +18,7 @@ from agentforge.model import (
     ChatEvent,
     ChatRequest,
     ChatResponse,
+    Citation,
     Event,
     History,
     ProviderState,
@@ -294,6 +295,22 @@ async def test_the_body_of_the_provider_goes_with_the_text() -> None:
     advised = await hold([SafeguardAdvisor(["bomb"], stage="output", action="mask")], Raw([]))
 
     assert advised.response is not None and advised.response.raw_body is None
+
+
+@BOTH
+@pytest.mark.parametrize("action", ["mask", "refuse"])
+async def test_the_sources_of_a_text_go_with_it(streamed: bool, action: Any) -> None:
+    """They may hold the same, and their places are those of the text as it was; of a text that may pass they stay."""
+    sources = (Citation("https://boxes.example", "How a bomb is built", start=2, end=6),)
+    events: list[Event] = []
+    for text, kept in (("A bomb.", ()), ("A cat.", sources)):
+        turns = [ChatResponse(AiMessage(text), citations=sources)]
+        guard = SafeguardAdvisor(["bomb"], stage="output", action=action)
+        advised = await hold([guard], turns, events=events if streamed else None)
+
+        assert advised.response is not None and advised.response.citations == kept
+    told = [event.response.citations for event in events if isinstance(event, ResponseDone)]
+    assert told == ([(), sources] if streamed else [])
 
 
 # -- for every split -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from agentforge.errors import (
     RateLimitError,
 )
 from agentforge.model.chat_model import ChatModel
+from agentforge.model.citation import Citation
 from agentforge.model.content import TextContent, ThinkingContent
 from agentforge.model.events import (
     ChatEvent,
@@ -133,10 +134,12 @@ async def test_a_chat_response_is_used_as_it_is() -> None:
         "tiny",
         "refused",
         (Notice("dropped", "seed was dropped"),),
+        citations=(Citation("https://house.example", "House rules"),),
     )
     assert await _ask(given) == given
     events = await _events(ScriptedChatModel([given]))
     assert given.notices[0] in events
+    assert events[-1] == ResponseDone(given)
 
 
 async def test_made_up_ids_go_on_above_those_of_the_conversation() -> None:

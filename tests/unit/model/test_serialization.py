@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agentforge.errors import RunStateError
 from agentforge.model import serialization
+from agentforge.model.citation import Citation
 from agentforge.model.content import (
     AudioContent,
     FileContent,
@@ -31,6 +32,7 @@ from agentforge.model.messages import (
 )
 from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.serialization import (
+    citation_to_json,
     content_from_json,
     content_to_json,
     message_from_json,
@@ -88,6 +90,8 @@ _messages = (
 )
 _counts = st.none() | st.integers(0, 10**12)
 _usages = st.builds(TokenUsage, _counts, _counts, _counts, _counts, _counts, _counts, st.none() | _objects)
+_optional = st.none() | _texts
+_citations = st.builds(Citation, _optional, _optional, _optional, _counts, _counts)
 _responses = st.builds(
     ChatResponse,
     _ai_messages,
@@ -97,6 +101,7 @@ _responses = st.builds(
     st.none() | _texts,
     st.none() | _texts,
     st.lists(st.builds(Notice, _texts, _texts, _objects), max_size=2).map(tuple),
+    citations=st.lists(_citations, max_size=2).map(tuple),
 )
 
 
@@ -311,6 +316,11 @@ def _response(**fields: Any) -> dict[str, Any]:
         (_response(token_usage={"tokens": 1}), "response.token_usage.tokens", "unknown field"),
         (_response(notices=[{"code": "a"}]), "response.notices[0].message", "the field is missing"),
         (_response(id=1), "response.id", "a text is needed"),
+        (_response(citations={}), "response.citations", "a list is needed, not an object"),
+        (_response(citations=["https://a.example"]), "response.citations[0]", "an object is needed, not a text"),
+        (_response(citations=[{}, {"url": 1}]), "response.citations[1].url", "a text is needed, not a number"),
+        (_response(citations=[{"start": "1"}]), "response.citations[0].start", "a whole number is needed"),
+        (_response(citations=[{"page": 1}]), "response.citations[0].page", "unknown field"),
     ],
 )
 def test_a_response_that_is_not_ours_is_refused_with_its_place(data: Any, place: str, says: str) -> None:
@@ -318,6 +328,18 @@ def test_a_response_that_is_not_ours_is_refused_with_its_place(data: Any, place:
         response_from_json(data)
     assert says in caught.value.message
     assert caught.value.location == place
+
+
+def test_of_a_citation_only_what_was_said_is_stored() -> None:
+    """A reply without citations is stored as before there were any, and such a reply is read."""
+    assert citation_to_json(Citation("https://a.example", start=0, end=3)) == {
+        "url": "https://a.example",
+        "start": 0,
+        "end": 3,
+    }
+    stored = _response()
+    assert "citations" not in stored
+    assert response_from_json(stored).citations == ()
 
 
 def test_a_single_message_of_another_version_is_refused() -> None:

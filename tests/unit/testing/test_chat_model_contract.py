@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from agentforge import errors
-from agentforge.model import AiMessage, ChatRequest, ChatResponse, FinishReason, ResponseDone, TextDelta, TokenUsage
+from agentforge.model import (
+    AiMessage,
+    ChatRequest,
+    ChatResponse,
+    Citation,
+    FinishReason,
+    ResponseDone,
+    TextDelta,
+    TokenUsage,
+)
 from agentforge.model.scripted import ScriptedChatModel
 from agentforge.testing import ChatModelContract
 from tests.unit.testing.wrong import caught, names_of
@@ -79,6 +88,11 @@ class CountsNothingInStreams(Good):
         async for event in super().stream(request):
             if type(event).__name__ != "UsageEvent":
                 yield event
+
+
+class NamesItsSourcesInStreamsOnly(Good):
+    def changed(self, response: ChatResponse, *, streamed: bool) -> ChatResponse:
+        return replace(response, citations=(Citation("https://a.example"),)) if streamed else response
 
 
 class CountsLessThanNothing(Good):
@@ -279,6 +293,7 @@ WRONG = [
     ("test_a_stream_ends_with_its_response", GoesOnAfterTheEnd, "came after ResponseDone"),
     ("test_a_stream_ends_with_its_response", GivesTexts, "the stream gave str"),
     ("test_a_streamed_reply_equals_a_plain_one", CountsNothingInStreams, "the usage differs"),
+    ("test_a_streamed_reply_equals_a_plain_one", NamesItsSourcesInStreamsOnly, "the citations differs"),
     ("test_counted_tokens_make_sense", CountsLessThanNothing, "input_tokens is -1"),
     ("test_counted_tokens_make_sense", CountsMorePartsThanAll, "cached_input_tokens is 5, more than input_tokens"),
     ("test_a_stream_can_be_left_early", BreaksWhenLeft, "left early"),

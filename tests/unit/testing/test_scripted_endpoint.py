@@ -25,6 +25,7 @@ from agentforge.errors import (
 from agentforge.http.httpx_transport import HttpxTransport
 from agentforge.http.sse import SseDecoder
 from agentforge.http.transport import HttpRequest, HttpResponse, HttpTimeouts
+from agentforge.model.citation import Citation
 from agentforge.model.messages import AiMessage
 from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.testing import EndpointReply, ScriptedEndpoint, call, calls
@@ -150,6 +151,30 @@ async def test_a_refusal_has_its_own_field() -> None:
     assert (choice["message"]["content"], choice["message"]["refusal"]) == (None, "I cannot.")
     deltas = [event["choices"][0]["delta"] for event in (await _events(turn))[:-1]]
     assert "".join(delta.get("refusal", "") for delta in deltas) == "I cannot."
+
+
+async def test_citations_are_annotations_of_the_message_and_of_one_delta() -> None:
+    """With what is known of each source, and none of it where there are no citations."""
+    sources = (Citation("https://yr.example", "Oslo", "22 degrees", 0, 5), Citation("https://other.example"))
+    turn = ChatResponse(AiMessage("Sunny."), citations=sources)
+    expected = [
+        {
+            "type": "url_citation",
+            "url_citation": {
+                "url": "https://yr.example",
+                "title": "Oslo",
+                "content": "22 degrees",
+                "start_index": 0,
+                "end_index": 5,
+            },
+        },
+        {"type": "url_citation", "url_citation": {"url": "https://other.example"}},
+    ]
+    assert json.loads((await _one(turn)).content)["choices"][0]["message"]["annotations"] == expected
+    deltas = [event["choices"][0]["delta"] for event in (await _events(turn))[:-1]]
+    assert [delta["annotations"] for delta in deltas if "annotations" in delta] == [expected]
+    assert deltas[-2] == {"annotations": expected}
+    assert not any("annotations" in event["choices"][0]["delta"] for event in (await _events("Sunny."))[:-1])
 
 
 async def test_made_up_ids_and_usage_follow_the_request() -> None:

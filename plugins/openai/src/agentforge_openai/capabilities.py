@@ -132,7 +132,8 @@ def _tools(settled: Settled, endpoint: Endpoint) -> None:
         endpoint.refuse(
             "max_tools",
             f"{len(tools)} tools in one request; the limit is {profile.max_tools}",
-            "Offer fewer tools, or raise max_tools in profile_overrides where the endpoint takes more.",
+            "Offer fewer, by tool search (the advisor tool_search) or a selection (selecting of agentforge.tool); or "
+            "raise max_tools in profile_overrides where the endpoint takes more.",
         )
     if endpoint.policy("tool_name") != "map":
         for tool in tools:

@@ -16,6 +16,7 @@ from agentforge.model import (
     AiMessage,
     ChatEvent,
     ChatResponse,
+    Citation,
     Event,
     FinishReason,
     Notice,
@@ -133,6 +134,27 @@ def test_details_that_hold_themselves_come_to_an_end() -> None:
     endless["again"] = endless
 
     assert "again" in strictly(event_to_json(Notice("c", "m", endless)))["details"]
+
+
+async def test_a_result_has_the_sources_of_its_last_reply() -> None:
+    """Where it names some: other results have no such key."""
+    sources = (Citation("https://yr.example", "Oslo", "22 degrees", 0, 5), Citation("https://other.example"))
+    service = ToolService(get_weather)
+    for citations, expected in (
+        (
+            sources,
+            [
+                {"url": "https://yr.example", "title": "Oslo", "text": "22 degrees", "start": 0, "end": 5},
+                {"url": "https://other.example"},
+            ],
+        ),
+        ((), None),
+    ):
+        turns = [call("get_weather", city="Oslo"), ChatResponse(AiMessage("Sunny."), citations=citations)]
+        result = await service.chat(ScriptedChatModel(turns), None, "Weather?")
+
+        assert result.final_response.citations == citations
+        assert strictly(result_to_json(result)).get("citations") == expected
 
 
 class AskFirst:

@@ -20,6 +20,7 @@ from agentforge.model import (
     ToolExecutionRequest,
     new_call_id,
 )
+from agentforge_openai.wire.citations import Sources
 from agentforge_openai.wire.finish import finish_of
 from agentforge_openai.wire.json_text import dump_arguments
 from agentforge_openai.wire.reasoning import FIELDS, Reasoning
@@ -75,7 +76,19 @@ def whole_call(item: dict[str, object]) -> RawCall | None:
 class Reply:
     """One reply while it is read."""
 
-    __slots__ = ("calls", "extras", "finish_word", "id", "mended", "model", "reasoning", "refusal", "texts", "usage")
+    __slots__ = (
+        "calls",
+        "extras",
+        "finish_word",
+        "id",
+        "mended",
+        "model",
+        "reasoning",
+        "refusal",
+        "sources",
+        "texts",
+        "usage",
+    )
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -83,6 +96,7 @@ class Reply:
         self.reasoning: Reasoning | None = None
         self.calls: list[RawCall] = []
         self.extras: dict[str, object] = {}
+        self.sources: Sources | None = None
         self.finish_word: str | None = None
         self.usage: Mapping[str, object] | None = None
         self.id: str | None = None
@@ -125,6 +139,21 @@ class Reply:
             elif isinstance(before, dict) and isinstance(value, dict):
                 value = {**before, **value}
             self.extras[name] = value
+
+    def add_sources(self, message: Mapping[str, object]) -> None:
+        """Take the sources that a message or a delta names."""
+        if "annotations" in message or "citations" in message:
+            self._sources().add_of_message(message)
+
+    def add_source_lists(self, body: Mapping[str, object]) -> None:
+        """Take the sources that a body or a chunk lists."""
+        if "citations" in body or "search_results" in body:
+            self._sources().add_of_body(body)
+
+    def _sources(self) -> Sources:
+        if self.sources is None:
+            self.sources = Sources()
+        return self.sources
 
     def add_parts(self, parts: list[object]) -> tuple[str, str]:
         """Take content that came as a list; its new text and its new thinking."""
@@ -183,6 +212,7 @@ class Reply:
             raw_finish_reason=self.finish_word,
             notices=notices,
             raw_body=raw_body,
+            citations=self.sources.citations(text) if self.sources is not None else (),
         )
 
     def _requests(self, answering: Answering) -> list[ToolExecutionRequest]:

@@ -56,6 +56,8 @@ def decode_response(
     _content(message, reply)
     _calls(message, reply, answering)
     reply.add_extras(message)
+    reply.add_sources(message)
+    reply.add_source_lists(body)
     return reply.response(answering, raw_body=content)
 
 

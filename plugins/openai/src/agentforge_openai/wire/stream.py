@@ -209,6 +209,7 @@ class StreamDecoder:
             groq = chunk.get("x_groq")
             if reply.add_usage(chunk, groq if isinstance(groq, dict) else None, choice):
                 events.append(UsageEvent(reply.token_usage(self._answering)))
+        reply.add_source_lists(chunk)
 
     def _choice(self, choice: dict[str, Any], events: list[ChatEvent]) -> None:
         reply = self._reply
@@ -254,6 +255,7 @@ class StreamDecoder:
         if isinstance(old, dict) and not items and (old.get("name") or old.get("arguments")):
             self._call({"index": 0, "function": old}, events)
         reply.add_extras(delta)
+        reply.add_sources(delta)
 
     def _items(self, items: list[Any], events: list[ChatEvent]) -> None:
         for item in items:
