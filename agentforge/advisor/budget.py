@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from time import monotonic
@@ -42,9 +43,9 @@ class BudgetAdvisor:
       (outcome ``LIMITED``, and the model is told), and the next model call is not made.
     - ``model_calls``: rounds of the tool loop, further attempts of advisors outside of it included.
     - ``tokens``, ``cost``, ``time`` (seconds): no model call begins once so much is used, so the last one may go over
-      it; what has begun is not cut off. Tokens are the run's, those of discarded attempts included, and those of runs
-      that its tools hold (the turn is their parent), where they pass this same advisor. ``cost`` needs
-      ``prices``: by model, per million tokens (see `Prices`); a model without one costs nothing, with a notice.
+      it; what has begun is not cut off. Tokens and cost are the run's, with those of discarded attempts and of runs
+      that its tools hold (the turn is their parent), which begin no model call either then. ``cost`` needs ``prices``:
+      by model, per million tokens (see `Prices`); a model without one costs nothing, with a notice.
 
     ``per="conversation"``: by tenant and memory id, over all turns, in ``store``; a turn without memory id is its own.
     ``warn_at`` (of 1; ``None``: never): a notice, once for each limit. ``on_limit``: ``raise`` `BudgetExceededError`,
@@ -116,7 +117,7 @@ class BudgetAdvisor:
         found = run.attributes.get(self._mark)
         if isinstance(found, TurnAccount):
             return found
-        parent = self._accounts.get(run.parent_id or "")
+        parent = self._account_above(run)
         by_conversation = self.limits.per == "conversation" and run.memory_id is not None
         if by_conversation:
             ledger = Ledger(self.store, MemoryKey(run.tenant, run.memory_id))
@@ -124,10 +125,20 @@ class BudgetAdvisor:
             ledger = parent.ledger
         else:
             ledger = Ledger(InProcessBudgetStore(1), MemoryKey(None, "turn"))
-        owner = parent is None or parent.ledger != ledger
-        made = TurnAccount(self.limits, ledger, run, owner=owner)
+        made = TurnAccount(
+            self.limits, ledger, run, parent=parent if parent is not None and parent.ledger == ledger else None
+        )
         run.attributes[self._mark] = self._accounts[run.id] = made
         return made
+
+    def _account_above(self, run: Run) -> TurnAccount | None:
+        """That of the nearest run that this one works for and that passes this budget."""
+        above = run.parent
+        while above is not None:
+            if (found := self._accounts.get(above.id)) is not None:
+                return found
+            above = above.parent
+        return self._accounts.get(run.parent_id or "")
 
     async def advise(self, run: Run, request: ChatRequest, chain: Chain) -> Advised:
         """Ask on as long as there is something left."""
@@ -139,7 +150,7 @@ class BudgetAdvisor:
             run.resume_from(state)
             account.admitted += len(state.records)
             if account.ledger.store is not self.store:
-                await account.take_up(state)
+                await account.take_up(run, state)
             stop = None
         else:
             stop = await (account.reached(run) if outside else account.may_ask(run))
@@ -165,13 +176,15 @@ class BudgetAdvisor:
         watch = _RoundWatch(account, free=resumed)
         if watched:
             run.sources = (*run.sources, watch)
+        guard = _guard(account, run)
+        run.guards = (*run.guards, guard)
         model = request.parameters.model_name or ""
         try:
             advised = await chain.next(run, request)
             if advised.response is not None:
                 model = advised.response.model_name or model
             if advised.suspended is not None:
-                await account.give_back()
+                await account.give_back(advised.suspended)
             return advised
         except BudgetExceededError as error:
             if error is not watch.stopped:
@@ -179,6 +192,7 @@ class BudgetAdvisor:
             return error
         finally:
             run.sources = tuple(each for each in run.sources if each is not watch)
+            run.guards = tuple(each for each in run.guards if each is not guard)
             await account.settle(run, model)
 
     async def _stopped(
@@ -229,6 +243,20 @@ class BudgetAdvisor:
         names = ("calls", "calls_per_tool", "model_calls", "tokens", "time", "cost")
         given = ", ".join(f"{name}={value}" for name in names if (value := getattr(self.limits, name)) is not None)
         return f"BudgetAdvisor({given}, per={self.limits.per!r}, on_limit={self.limits.on_limit!r})"
+
+
+def _guard(account: TurnAccount, run: Run) -> Callable[[], Awaitable[None]]:
+    """What runs ask that work for this one, also those that a thread holds on a loop of its own."""
+    home = asyncio.get_running_loop()
+
+    async def expect_room() -> None:
+        asked = account.expect_room(run)
+        if asyncio.get_running_loop() is home:
+            await asked
+        else:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, home))
+
+    return expect_room
 
 
 class _LimitsGate:

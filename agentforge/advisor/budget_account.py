@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from agentforge.advisor.budget_store import BudgetStore
 from agentforge.advisor.faults import AdvisorError, BudgetExceededError
-from agentforge.advisor.prices import Prices
+from agentforge.advisor.prices import ModelPrice, Prices
 from agentforge.advisor.telling import tell
 from agentforge.memory import MemoryKey
 from agentforge.model import TokenUsage
@@ -32,6 +32,7 @@ BudgetPeriod: TypeAlias = Literal["turn", "conversation"]
 """What a budget is for."""
 OnLimit: TypeAlias = Literal["raise", "answer", "finish"]
 """What becomes of a turn that needs more than its budget."""
+_NOTHING = TokenUsage()
 _WORDS = {"calls": "tool calls", "model_calls": "model calls", "tokens": "tokens", "time": "seconds", "cost": "cost"}
 
 
@@ -73,7 +74,8 @@ class Ledger:
 
 
 class TurnAccount:
-    """One run's part of a ledger. ``owner`` says that the time is its own: a nested run's passes within its parent's.
+    """One run's part of a ledger. ``parent`` is the account of a run that this one works for, where it writes into the
+    same ledger: time passes there, and what is written down here is not written down there once more.
 
     ``emit`` is where notices go now.
     """
@@ -86,9 +88,11 @@ class TurnAccount:
         "_counted",
         "_finishing",
         "_limits",
-        "_owner",
+        "_nested",
+        "_parent",
         "_replies",
         "_reserved",
+        "_resumed",
         "admitted",
         "asked",
         "emit",
@@ -96,14 +100,19 @@ class TurnAccount:
         "refused",
     )
 
-    def __init__(self, limits: BudgetLimits, ledger: Ledger, run: Run, *, owner: bool) -> None:
+    def __init__(self, limits: BudgetLimits, ledger: Ledger, run: Run, *, parent: TurnAccount | None) -> None:
         self._limits = limits
-        self._owner = owner
+        self._parent = parent
         self._at = limits.clock()
-        self._counted = self._costed = run.token_usage
+        #: How many tokens of the run are in the ledger, those that nested runs wrote there themselves included.
+        self._counted = _total(run.token_usage)
+        #: What of the run's own replies, and of those of nested runs, has its cost in the ledger.
+        self._costed = dict(run.own_usage)
+        self._nested = dict(run.nested_usage)
         self._replies = len(run.intermediate_responses)
         self._before = len(run.tool_executions)
         self._reserved: dict[str, Decimal] = {}
+        self._resumed = run.resumed
         self.ledger = ledger
         self.emit: Emit | None = None
         #: The limit that ended the turn, and whether the one model call after it was made.
@@ -117,12 +126,18 @@ class TurnAccount:
 
     # -- counting --------------------------------------------------------------------------------
 
-    async def take_up(self, state: ToolLoopState) -> None:
-        """Count what the turn had done before it was suspended."""
+    async def take_up(self, run: Run, state: ToolLoopState) -> None:
+        """Count what the turn had done before it was suspended. Its tokens, and their cost, are among those of a run
+        above it that was suspended as well."""
         ran = [record.request.name for record in state.records if record.outcome is not ToolOutcome.LIMITED]
+        ran += _ran(state)
         spent = {"calls": Decimal(len(ran)), "model_calls": Decimal(state.model_calls)}
         spent |= {f"calls:{name}": Decimal(ran.count(name)) for name in ran}
-        spent["tokens"] = Decimal(_total(state.token_usage))
+        if self._parent is None or not self._parent._resumed:
+            spent["tokens"] = Decimal(_total(state.token_usage))
+            for model, usage in state.usage_by_model.items() if self._limits.cost is not None else ():
+                if (price := await self._price(run, model)) is not None:
+                    spent["cost"] = spent.get("cost", Decimal(0)) + price.of(usage)
         self.asked = state.model_calls
         await self.ledger.store.add(self.ledger.key, spent)
 
@@ -130,32 +145,65 @@ class TurnAccount:
         """Write down what was spent since the last time; what it cost, once the model that spoke is known."""
         limits, spent = self._limits, {}
         now = limits.clock()
-        if self._owner:
+        if self._parent is None:
             spent["time"] = Decimal(str(round(now - self._at, 6)))
         self._at = now
-        used = _total(run.token_usage) - _total(self._counted)
+        used = _total(run.token_usage) - self._counted
         spent["tokens"] = Decimal(used)
-        self._counted = run.token_usage
-        if model is not None and self._costed is not run.token_usage:
-            spent["cost"] = await self._cost(run, model)
-            self._costed = run.token_usage
+        self._count(used)
+        spent["cost"] = await self._nested_cost(run)
+        if model is not None:
+            spent["cost"] += await self._cost(run, model)
         known = await self.ledger.store.add(self.ledger.key, spent)
         for name in ("calls", "model_calls", "tokens", "time", "cost"):
             await self._warn(run, name, known)
         return known
 
+    def _count(self, tokens: int) -> None:
+        """So many tokens were written down: of this run, and so of those that it works for."""
+        account: TurnAccount | None = self
+        while account is not None:
+            account._counted += tokens
+            account = account._parent
+
+    async def _nested_cost(self, run: Run) -> Decimal:
+        """What replies of nested runs have cost since the last time, each at the price of its own model."""
+        cost = Decimal(0)
+        if self._limits.cost is None:
+            return cost
+        for model, usage in tuple(run.nested_usage.items()):
+            known = self._nested.get(model, _NOTHING)
+            if _total(usage) > _total(known) and (price := await self._price(run, model)) is not None:
+                cost += price.of(usage) - price.of(known)
+                self._nested[model] = usage
+        return cost
+
     async def _cost(self, run: Run, model: str) -> Decimal:
-        """What was paid since the last time; 0 with a notice where that cannot be told."""
-        limits = self._limits
-        if _total(run.token_usage) == _total(self._costed) and (limits.tokens is not None or limits.cost is not None):
-            await self._once(run, "budget_usage_unknown", f"the model {model!r} does not report its tokens")
-        if limits.cost is None:
-            return Decimal(0)
-        price = limits.prices.of(model)
+        """What the run's own replies have cost since the last time; 0 with a notice where that cannot be told.
+        ``model`` is the name of those that did not say one."""
+        limits, cost = self._limits, Decimal(0)
+        for name, usage in tuple(run.own_usage.items()):
+            known = self._costed.get(name, _NOTHING)
+            if usage is known:
+                continue
+            self._costed[name] = usage
+            if _total(usage) == _total(known) and (limits.tokens is not None or limits.cost is not None):
+                text = f"the model {name or model!r} does not report its tokens"
+                await self._once(run, "budget_usage_unknown", text)
+            if limits.cost is None or (price := await self._price(run, name or model)) is None:
+                continue
+            cost += price.of(usage) - price.of(known)
+            above = self._parent
+            while above is not None:
+                above._nested[name] = above._nested.get(name, _NOTHING) + _less(usage, known)
+                above = above._parent
+        return cost
+
+    async def _price(self, run: Run, model: str) -> ModelPrice | None:
+        price = self._limits.prices.of(model)
         if price is None:
             await self._once(run, "budget_price_unknown", f"the model {model!r} has no price; its cost is not counted")
-            return Decimal(0)
-        return price.of(run.token_usage) - price.of(self._costed)
+        return price
 
     async def settle_round(self, run: Run) -> Mapping[str, Decimal]:
         """`settle` in front of another model call of the loop, whose last reply is known by now."""
@@ -193,6 +241,13 @@ class TurnAccount:
     async def reached(self, run: Run) -> BudgetExceededError | None:
         """What is used up, before anything is asked."""
         return self._reached(await self.settle(run))
+
+    async def expect_room(self, run: Run) -> None:
+        """Raise `BudgetExceededError` where tokens, time or cost are used up: a run that works for this one is about to
+        ask its model."""
+        used_up = self._used_up(await self.settle(run))
+        if used_up is not None:
+            raise used_up
 
     # -- running calls ---------------------------------------------------------------------------
 
@@ -242,9 +297,13 @@ class TurnAccount:
             for at in range(len(batch))
         ]
 
-    async def give_back(self) -> None:
-        """The calls of the last batch wait for a decision, and are asked for again then."""
+    async def give_back(self, state: ToolLoopState) -> None:
+        """Calls of the last batch wait for a decision, and are asked for again then; those that have run are spent."""
         reserved, self._reserved = self._reserved, {}
+        for name in _ran(state):
+            for key in ("calls", f"calls:{name}"):
+                if reserved.get(key):
+                    reserved[key] -= 1
         await self.ledger.store.add(self.ledger.key, {name: -count for name, count in reserved.items()})
 
     def expect_gate(self, run: Run) -> None:
@@ -263,6 +322,9 @@ class TurnAccount:
     def _reached(self, known: Mapping[str, Decimal]) -> BudgetExceededError | None:
         if self.refused is not None:
             return self._exceeded(self.refused, known)
+        return self._used_up(known)
+
+    def _used_up(self, known: Mapping[str, Decimal]) -> BudgetExceededError | None:
         for name in ("tokens", "time", "cost"):
             limit = self._limits.of(name)
             if limit is not None and float(known.get(name, 0)) >= limit:
@@ -308,6 +370,23 @@ def _returns_at_once(batch: Sequence[PlannedCall]) -> bool:
     tools: list[BoundTool | None] = [call.tool for call in batch]
     behaviors = [tool.return_behavior if tool is not None else ReturnBehavior.TO_LLM for tool in tools]
     return behaviors[-1] is ReturnBehavior.IMMEDIATE_IF_LAST or ReturnBehavior.TO_LLM not in behaviors
+
+
+def _ran(state: ToolLoopState) -> list[str]:
+    """The tools of the calls that have run, of a reply of which others wait."""
+    calls = state.reply.ai_message.tool_execution_requests if state.reply is not None else ()
+    return [calls[at].name for at, (outcome, _) in state.results.items() if outcome is not ToolOutcome.LIMITED]
+
+
+def _less(usage: TokenUsage, known: TokenUsage) -> TokenUsage:
+    """What came since."""
+    return TokenUsage(
+        (usage.input_tokens or 0) - (known.input_tokens or 0),
+        (usage.output_tokens or 0) - (known.output_tokens or 0),
+        _total(usage) - _total(known),
+        (usage.cached_input_tokens or 0) - (known.cached_input_tokens or 0),
+        (usage.cache_write_tokens or 0) - (known.cache_write_tokens or 0),
+    )
 
 
 def _total(usage: TokenUsage) -> int:

@@ -169,7 +169,8 @@ def _without_told(
 
 async def _settle(run: Run, turn: Turn, emit: Emit | None = None) -> None:
     """What the memory itself cost and has to say, since the last time, belongs to the run."""
-    run.token_usage, turn.token_usage = run.token_usage + turn.token_usage, TokenUsage()
+    run.spend(turn.token_usage)
+    turn.token_usage = TokenUsage()
     notices, turn.notices = turn.notices, []
     run.notices.extend(notices)
     for notice in notices if emit is not None else ():

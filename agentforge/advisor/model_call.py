@@ -43,13 +43,15 @@ class _ModelCall:
 
     async def __call__(self, run: Run, request: ChatRequest, emit: Emit | None) -> Advised:
         model = self._model
+        if run.parent is not None:
+            await run.ask_above()
         run.attributes[ASKED] = request.parameters
         if self._front:
             request = ChatRequest(_behind_system(request.messages, self._front), request.parameters)
         response = await (model.chat(request) if emit is None else asking(model, emit)(request))
         if not isinstance(response, ChatResponse):
             raise ModelError(f"the model returned {type(response).__name__}, not a ChatResponse")
-        run.token_usage = run.token_usage + response.token_usage
+        run.spend(response.token_usage, response.model_name)
         run.notices.extend(response.notices)
         return Advised(response, (response.ai_message,))
 

@@ -48,6 +48,8 @@ class StructuredOutputAdvisor(Generic[T]):
     reply that was refused, filtered or broken off by an error, `StructuredOutputError` is raised with the last text.
     A notice ``structured_output_reprompted`` tells of each further attempt; all of them are counted in the usage.
 
+    What tools return straight to the caller has to have the form too, unless ``checks_direct`` is false.
+
     It may stand outside the tool loop, where the answer of a turn is checked, or inside; always inside of the memory.
     Safe to share. ``output.parse(result.content)`` gives the value. Raises `ConfigurationError` for a type that
     cannot be, and `UnsupportedFeatureError` in a turn whose model cannot do the mode.
@@ -61,6 +63,8 @@ class StructuredOutputAdvisor(Generic[T]):
         output: OutputType[T] | type[T] | Mapping[str, Any] | Any,
         mode: StructuredMode = "auto",
         max_reprompts: int = 2,
+        *,
+        checks_direct: bool = True,
     ) -> None:
         if mode not in _MODES:
             raise ConfigurationError(f"mode is one of {', '.join(map(repr, _MODES))}, not {mode!r}")
@@ -70,6 +74,7 @@ class StructuredOutputAdvisor(Generic[T]):
         self.output: OutputType[T] = OutputType.of(output)
         self.mode: StructuredMode = mode
         self.max_reprompts = max_reprompts
+        self.checks_direct = checks_direct
 
     async def advise(self, run: Run, request: ChatRequest, chain: Chain) -> Advised:
         """Ask on for an answer in the form, and again where it has another one."""
@@ -124,6 +129,8 @@ class StructuredOutputAdvisor(Generic[T]):
         """What is wrong with the answer; ``None`` where it fits, and where the turn has none yet."""
         response = advised.response
         if advised.suspended is not None or response is None:
+            return None
+        if advised.returned_directly and not self.checks_direct:
             return None
         goes_on = response.ai_message.has_tool_execution_requests or response.finish_reason is FinishReason.PAUSE
         if goes_on and not advised.returned_directly:

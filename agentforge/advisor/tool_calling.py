@@ -128,8 +128,6 @@ class ToolCallingAdvisor:
         finally:
             run.attributes.pop(IN_LOOP, None)  # an advisor outside may ask again
         run.notices.extend(result.notices)
-        if result.suspended is not None:
-            result.suspended.token_usage = run.token_usage  # with what attempts cost that were discarded
         advised = Advised(
             result.response,
             result.messages[state.given :],
@@ -139,7 +137,8 @@ class ToolCallingAdvisor:
         return advised if advised.suspended is not None else await self.finish(run, advised)
 
     def __repr__(self) -> str:
-        return f"ToolCallingAdvisor({self.service!r})"
+        tools = "the client's tools" if self.service is None else f"{len(self.service.tool_specifications)} tools"
+        return f"ToolCallingAdvisor({tools})"
 
 
 class _Rounds:

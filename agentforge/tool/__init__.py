@@ -3,12 +3,23 @@
 from typing import TYPE_CHECKING
 
 from agentforge.later import loaded_later
-from agentforge.tool.declare import MISSING, MemoryId, P, ReturnBehavior, ToolDeclaration, declaration_of, tool
+from agentforge.tool.declare import (
+    MISSING,
+    Hidden,
+    MemoryId,
+    P,
+    ReturnBehavior,
+    ToolDeclaration,
+    declaration_of,
+    tool,
+)
 from agentforge.tool.source import ArgumentBinder, BoundTool, Effect, ToolExecutor, ToolSource
 
 if TYPE_CHECKING:
     from agentforge.tool.augment import AugmentedCall, AugmentedConsumer, augmented
+    from agentforge.tool.declared import DeclaredTool
     from agentforge.tool.one_argument import function_tool
+    from agentforge.tool.refreshing import LoadTools, RefreshingTools
     from agentforge.tool.views import ChooseTools, StaticTools, describe, only, prefix, rename, selecting, without
 
 __all__ = (
@@ -18,9 +29,13 @@ __all__ = (
     "AugmentedConsumer",
     "BoundTool",
     "ChooseTools",
+    "DeclaredTool",
     "Effect",
+    "Hidden",
+    "LoadTools",
     "MemoryId",
     "P",
+    "RefreshingTools",
     "ReturnBehavior",
     "StaticTools",
     "ToolDeclaration",
@@ -43,6 +58,9 @@ _HOME = {
     "AugmentedCall": "augment",
     "AugmentedConsumer": "augment",
     "ChooseTools": "views",
+    "DeclaredTool": "declared",
+    "LoadTools": "refreshing",
+    "RefreshingTools": "refreshing",
     "StaticTools": "views",
     "augmented": "augment",
     "describe": "views",

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from agentforge.errors import ArgumentProblem, ToolArgumentsError, ToolDeclarationError
 from agentforge.model.specification import ToolParameters, ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
+from agentforge.tool.execution.nested import is_taken_up
 from agentforge.tool.execution.result import ToolExecutionResult
 from agentforge.tool.execution.run import Run
 from agentforge.tool.source import BoundTool, ToolSource
@@ -129,6 +130,8 @@ def _augmented(tool: BoundTool, extra: _Extra, consumer: AugmentedConsumer, remo
         return await made if inspect.isawaitable(made) else made  # type: ignore[no-any-return]
 
     async def invoke(request: ToolExecutionRequest, bound: Any, run: Run) -> ToolExecutionResult:
+        if is_taken_up():  # the consumer was told when the call was first made
+            return await finish(None, request, bound, run)
         return await finish(
             consumer(AugmentedCall(request, specification, bound[0], run, bound[1])), request, bound, run
         )

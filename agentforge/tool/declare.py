@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, overload
 
 from agentforge.errors import ToolDeclarationError
 
 __all__ = (
     "MISSING",
+    "NOTE_KEY",
+    "Hidden",
     "MemoryId",
     "P",
     "ReturnBehavior",
@@ -18,6 +21,7 @@ __all__ = (
     "check_timeout",
     "declaration_of",
     "is_seconds",
+    "note_key",
     "return_behavior_of",
     "tool",
 )
@@ -33,6 +37,12 @@ class _Missing:
 
 MISSING: Final[Any] = _Missing()
 """Says that a value was not given, where ``None`` is a value."""
+
+NOTE_KEY: Final = "agentforge_note"
+"""What a description by `P` is called while a tool's schema is made, as pydantic puts that of a ``Field`` over it."""
+
+note_key: Final = ContextVar("note_key", default="description")
+"""What it is called now."""
 
 
 class ReturnBehavior(Enum):
@@ -50,14 +60,36 @@ class ReturnBehavior(Enum):
     """Straight to the caller when it is the last call of the reply."""
 
 
-class MemoryId:
-    """Marks a hidden parameter that gets the conversation's memory id: ``Annotated[str, MemoryId]`` (or the type
-    `MemoryId` itself as the annotation)."""
+if TYPE_CHECKING:
+    MemoryId: TypeAlias = Any
+else:
+
+    class MemoryId:
+        """Marks a hidden parameter that gets the conversation's memory id: ``Annotated[str, MemoryId]``, or `MemoryId`
+        itself as the type, which then stands for whatever an application's ids are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Marks a hidden parameter: a value of the run's tool context, never in the schema and in no request.
+
+    ``Annotated[str, Hidden]`` gets the value under the parameter's own name, ``Annotated[str, Hidden("user_id")]`` that
+    under another. Where the context has none the parameter's default holds; without one the call fails.
+
+    >>> from typing import Annotated
+    >>> @tool("Orders of the user.")
+    ... def orders(user_id: Annotated[str, Hidden], newest: int = 3) -> str:
+    ...     return f"{newest} orders of {user_id}"
+    """
+
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class P:
     """A parameter's note, inside ``Annotated``: description, another name, whether required, a default.
+
+    On a field of a parameter's type it is the description of the field, and may say nothing else.
 
     >>> P("name of the city").description
     'name of the city'
@@ -80,6 +112,17 @@ class P:
         set_(self, "name", name)
         set_(self, "required", required)
         set_(self, "default", default)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """What pydantic asks of a note on a field: the type's own schema. It is a copy, as pydantic then writes the
+        note into it, and the schema of a recursive type is shared by all who use it."""
+        made = handler(source)
+        return {**made, "metadata": {**made.get("metadata", {})}}
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """And for its JSON Schema, which may be a reference: it stays, with the description beside it."""
+        made = handler(schema)
+        return {**made, note_key.get(): self.description} if self.description else made
 
 
 @dataclass(frozen=True, slots=True)

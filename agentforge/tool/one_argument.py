@@ -12,6 +12,7 @@ from agentforge.tool.declare import ReturnBehavior, ToolDeclaration, check_timeo
 from agentforge.tool.execution.default_executor import DefaultToolExecutor
 from agentforge.tool.execution.run import Run
 from agentforge.tool.source import ArgumentBinder, BoundTool, Effect
+from agentforge.tool.spec.hints import Injected, injected_value
 
 __all__ = ("function_tool",)
 
@@ -93,12 +94,8 @@ class _OneArgument(DefaultToolExecutor):
         self._set_up(signature, specification, bind)
 
     def _call(self, bound: Any, run: Run) -> Any:
-        also = [_given(kind, run) for kind in self._also]
-        return self._function(bound, *also, **{name: _given(kind, run) for name, kind in self._named.items()})
-
-
-def _given(kind: str, run: Run) -> Any:
-    return run.context if kind == "context" else run if kind == "run" else run.memory_id
+        also = [injected_value(kind, run) for kind in self._also]
+        return self._function(bound, *also, **{name: injected_value(kind, run) for name, kind in self._named.items()})
 
 
 def _input(tool: str, input_type: Any, schema: Any, *, strict: bool) -> tuple[ToolParameters, ArgumentBinder]:
@@ -118,7 +115,7 @@ def _input(tool: str, input_type: Any, schema: Any, *, strict: bool) -> tuple[To
     return schema, SchemaValidator(ToolSpecification(tool, parameters=schema, strict=strict))
 
 
-def _beside_the_input(function: Any, tool: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
+def _beside_the_input(function: Any, tool: str) -> tuple[tuple[Injected, ...], Mapping[str, Injected]]:
     """What the parameters after the first are given: those by position, and those by name."""
     from agentforge.tool.spec.hints import injected_kind, resolve_hint, underlying_function
     from agentforge.tool.spec.unsupported import refuse_result
@@ -128,18 +125,18 @@ def _beside_the_input(function: Any, tool: str) -> tuple[tuple[str, ...], Mappin
     except (TypeError, ValueError):  # some built-in functions do not say
         return (), {}
     inner = underlying_function(function)
-    refuse_result(found.return_annotation, inner, tool=tool)
-    also: list[str] = []
-    named: dict[str, str] = {}
+    refuse_result(found.return_annotation, function, tool=tool)
+    also: list[Injected] = []
+    named: dict[str, Injected] = {}
     takes_input = False
     for row in found.parameters.values():
         by_position = row.kind in (row.POSITIONAL_ONLY, row.POSITIONAL_OR_KEYWORD)
         if not takes_input and (by_position or row.kind is row.VAR_POSITIONAL):
             takes_input = True
             continue
-        kind: str | None = None
+        kind: Injected | None = None
         if row.annotation is not row.empty and row.kind not in (row.VAR_POSITIONAL, row.VAR_KEYWORD):
-            kind = injected_kind(resolve_hint(row.annotation, inner, tool=tool, parameter=row.name))
+            kind = injected_kind(resolve_hint(row.annotation, inner, tool=tool, parameter=row.name), row, tool)
         needed = row.default is row.empty and row.kind not in (row.VAR_POSITIONAL, row.VAR_KEYWORD)
         if kind is not None and row.kind is not row.POSITIONAL_ONLY:
             named[row.name] = kind

@@ -53,10 +53,13 @@ def raising(error: BaseException | type[BaseException], kind: str) -> Any:
         "Raises."
         raise error
 
-    def generator() -> Iterator[int]:
-        "Raises after one item."
+    def items() -> Iterator[int]:
         yield 1
         raise error
+
+    def generator() -> Any:
+        "Gives what raises after one item."
+        return items()
 
     return tool(name="bad")({"thread": on_thread, "async": in_loop, "generator": generator}[kind])
 

@@ -31,6 +31,7 @@ from agentforge.tool.execution.gate import (
     Verdict,
 )
 from agentforge.tool.execution.loop import CallModel, Finish, FinishKind, NextStep, RunBatch, Suspend, ToolLoop
+from agentforge.tool.execution.nested import NestedSuspension, taken_up_state
 from agentforge.tool.execution.outcome import ToolOutcome
 from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
 from agentforge.tool.execution.run import Cancellation, PartialRun, Run, ToolContext
@@ -66,6 +67,7 @@ __all__ = (
     "ErrorHandlers",
     "Finish",
     "FinishKind",
+    "NestedSuspension",
     "NextStep",
     "OfferedTool",
     "PartialRun",
@@ -114,6 +116,7 @@ __all__ = (
     "result_to_json",
     "rounds_of",
     "run_of",
+    "taken_up_state",
 )
 
 # What only a program that sends results on needs is loaded on first use.

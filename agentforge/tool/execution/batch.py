@@ -31,7 +31,8 @@ from agentforge.tool.error.handler import ToolErrorContext, ToolErrorHandler, an
 from agentforge.tool.error.strategies import message_of
 from agentforge.tool.execution.events import ToolFinished, ToolStarted
 from agentforge.tool.execution.failure import release_frames
-from agentforge.tool.execution.gate import CallNext, PlannedCall
+from agentforge.tool.execution.gate import Ask, CallNext, PlannedCall
+from agentforge.tool.execution.nested import NestedSuspension, going_on_with
 from agentforge.tool.execution.outcome import ToolOutcome
 from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
 from agentforge.tool.execution.run import Run
@@ -53,7 +54,8 @@ class _Running:
 
 
 class ToolBatch:
-    """One batch; ``executions`` holds what has ended, by position, also after `run` raised."""
+    """One batch; ``executions`` holds what has ended, by position, also after `run` raised, and ``waiting`` the calls
+    whose own runs wait for a decision."""
 
     def __init__(
         self,
@@ -64,6 +66,7 @@ class ToolBatch:
         emit: Emit | None,
     ) -> None:
         self.executions: dict[int, ToolExecution] = {}
+        self.waiting: dict[int, Ask] = {}
         self._pending = deque(calls)
         self._chains = chains
         self._run = run
@@ -205,6 +208,10 @@ class ToolBatch:
                 self._cut_short(item)
                 continue
             error = task.exception()
+            if isinstance(error, NestedSuspension):
+                self.waiting[position] = Ask(error.reason, error.state)
+                release_frames(error)
+                continue
             if error is not None:
                 why = f"it ended the run with {type(error).__name__}"
                 self._record_unfinished(call, item.tool, why, ToolOutcome.FAILED)
@@ -261,6 +268,8 @@ class ToolBatch:
 
     async def _execute(self, call: PlannedCall) -> ToolExecution:
         start, begun = datetime.now(UTC), time.perf_counter()
+        if call.nested is not None:
+            going_on_with(call.nested)
         if self._emit is not None:
             await self._emit(ToolStarted(call.request, call.position))
         try:
@@ -270,7 +279,7 @@ class ToolBatch:
             result = self._settings.size_cap.cap(made)
         except ToolError as error:
             return await self._failed(call, error, start, begun)
-        except (KeyboardInterrupt, GeneratorExit, asyncio.CancelledError):
+        except (KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, NestedSuspension):
             raise
         except BaseException as error:  # SystemExit too: a tool does not end the program
             wrapped = ToolExecutionError(message_of(error), tool=call.name)

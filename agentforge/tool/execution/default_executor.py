@@ -21,6 +21,7 @@ from agentforge.tool.execution.result import ToolExecutionResult
 from agentforge.tool.execution.run import Run
 from agentforge.tool.source import ArgumentBinder, BoundTool
 from agentforge.tool.spec.binding import Binder
+from agentforge.tool.spec.hints import injected_value
 from agentforge.tool.spec.schema import compile_parameters
 from agentforge.tool.spec.signature import ToolSignature, read_signature
 from agentforge.tool.spec.specifications import specification_of, tool_methods_of
@@ -62,13 +63,12 @@ class DefaultToolExecutor:
         self._function: Callable[..., Any] = signature.function
         self._injected = tuple(self.signature.injected.items())
         self._positional = self.signature.positional
-        kind = _call_kind(self._function)
         #: Whether the function blocks its thread while it runs.
-        self.blocking = kind == "sync"
+        self.blocking = not inspect.iscoroutinefunction(function_behind(self._function))
         #: ``(request, bound, run)``: a plain function for a sync tool, a coroutine function for an async one.
         self.invoke: Callable[
             [ToolExecutionRequest, dict[str, Any], Run], ToolExecutionResult | Awaitable[ToolExecutionResult]
-        ] = {"async": self._invoke_async, "stream": self._invoke_stream}.get(kind, self._invoke_sync)
+        ] = self._invoke_sync if self.blocking else self._invoke_async
 
     def bound_tool(self, source_name: str = "local") -> BoundTool:
         """The tool with all that its declaration says."""
@@ -107,7 +107,7 @@ class DefaultToolExecutor:
             return self._function(**bound)
         named = dict(bound)
         for name, kind in self._injected:
-            named[name] = run.context if kind == "context" else run if kind == "run" else run.memory_id
+            named[name] = injected_value(kind, run)
         return self._function(*[named.pop(name) for name in self._positional], **named)
 
     def _invoke_sync(
@@ -117,7 +117,7 @@ class DefaultToolExecutor:
             value = self._call(bound, run)
             if inspect.isawaitable(value):
                 return awaited_result(value, self.signature.tool, run.converters)
-            if inspect.isasyncgen(value):
+            if inspect.isasyncgen(value):  # of a function that does not say so
                 return awaited_result(_collect(value), self.signature.tool, run.converters)
             if run.converters:
                 return converted(value, self.signature.tool, run.converters)
@@ -138,11 +138,6 @@ class DefaultToolExecutor:
             return to_result(value, tool=self.signature.tool)
         except (Exception, SystemExit) as error:
             raise execution_error(error, self.signature.tool) from execution_cause(error)
-
-    async def _invoke_stream(
-        self, request: ToolExecutionRequest, bound: dict[str, Any], run: Run
-    ) -> ToolExecutionResult:
-        return await awaited_result(_collect(self._call(bound, run)), self.signature.tool, run.converters)
 
     def __repr__(self) -> str:
         return f"DefaultToolExecutor({self.signature.tool!r})"
@@ -179,15 +174,6 @@ def _method(target: Any, name: str) -> Any:
         + (f"; did you mean {near[0]!r}?" if near else ""),
         next_step=f"Its tools are {', '.join(known) or 'none'}; decorate the method with @tool to add it.",
     )
-
-
-def _call_kind(function: Any) -> str:
-    plain = function_behind(function)
-    if inspect.iscoroutinefunction(plain):
-        return "async"
-    if inspect.isasyncgenfunction(plain):
-        return "stream"
-    return "sync"
 
 
 async def _awaited(value: Awaitable[ToolExecutionResult]) -> ToolExecutionResult:

@@ -7,17 +7,13 @@ come from; it hands on events when someone listens. However it ends, ``run.messa
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from agentforge.errors import (
     ModelError,
     ToolChoiceError,
     ToolDeclarationError,
-    ToolExecutionError,
-    ToolLimitedError,
     ToolRoundTripLimitError,
 )
 from agentforge.model.events import Notice
@@ -30,6 +26,7 @@ from agentforge.tool.execution.chat_result import ToolChatResult
 from agentforge.tool.execution.events import RoundStarted, RunSuspended, ToolFinished
 from agentforge.tool.execution.gate import Ask, CallNext, PlannedCall, Proceed, Refuse, ToolGate
 from agentforge.tool.execution.gates import judged, look_up, validate
+from agentforge.tool.execution.innermost import innermost_of
 from agentforge.tool.execution.interceptors import chained
 from agentforge.tool.execution.loop import CallModel, Finish, FinishKind, RunBatch, ToolLoop
 from agentforge.tool.execution.outcome import ToolOutcome
@@ -155,47 +152,10 @@ class ToolDriver:
 
     def _chain(self, tool: BoundTool) -> CallNext:
         settings = self.settings
-        innermost = _call_async if inspect.iscoroutinefunction(tool.invoke) else self._call
         layers = (settings.time_limit, *settings.interceptors)
-        return chained(layers if tool.serial is None else (settings.serial_keys, *layers), innermost)
-
-    async def _call(self, call: PlannedCall, run: Run) -> ToolExecutionResult:
-        tool = call.tool
-        if tool is None:
-            raise ToolLimitedError("a call without a tool cannot run")
-        if call.handed and tool.effect != "read":
-            return await _refuse_repeat(call)
-        call.handed = True
-        made: Any
-        if tool.blocking:
-            try:
-                made = await self.settings.threads.run(
-                    partial(tool.invoke, call.request, call.bound, run), partial(setattr, call, "began", True)
-                )
-            except ToolLimitedError:
-                call.handed = call.began
-                raise
-        else:
-            call.began = True
-            made = tool.invoke(call.request, call.bound, run)
-        return await made if inspect.isawaitable(made) else made  # type: ignore[no-any-return]
-
-
-def _call_async(call: PlannedCall, run: Run) -> Awaitable[ToolExecutionResult]:
-    """The innermost of a chain whose tool is async and known to be: no layer of its own."""
-    tool: Any = call.tool
-    if call.handed and tool.effect != "read":
-        return _refuse_repeat(call)
-    call.handed = call.began = True
-    return tool.invoke(call.request, call.bound, run)  # type: ignore[no-any-return]
-
-
-async def _refuse_repeat(call: PlannedCall) -> ToolExecutionResult:
-    raise ToolExecutionError(
-        f"an interceptor called next again after the tool {call.name!r} was reached; it is not run twice",
-        tool=call.name,
-        next_step='Only tools declared with effect="read" may be repeated.',
-    )
+        return chained(
+            layers if tool.serial is None else (settings.serial_keys, *layers), innermost_of(tool, settings.threads)
+        )
 
 
 class _Turn:
@@ -233,6 +193,9 @@ class _Turn:
         self._seen = 0
         run.round = max(0, loop.state.model_calls - 1)
         run.messages = loop.messages
+        if self.rounds is None:
+            run.token_usage = run.token_usage + loop.state.token_usage  # of a saved turn
+            run.earlier_usage = dict(loop.state.usage_by_model)
         run.converters = driver.settings.converters
 
     async def go(self) -> ToolChatResult:
@@ -251,6 +214,9 @@ class _Turn:
             self.sync()
         if type(step) is not Finish:
             self.run.suspended = loop.state
+            # With what discarded attempts, and runs that its tools held, have cost.
+            loop.state.token_usage = self.run.token_usage
+            loop.state.usage_by_model = self.run.usage_by_model()
             if self.emit is not None:
                 await self.emit(RunSuspended({at: ask.reason for at, ask in loop.state.waiting.items()}))
             return self._result(None)
@@ -266,8 +232,6 @@ class _Turn:
         """Bring the run up to date with the loop: the history, the executions, the usage."""
         state, run = self.loop.state, self.run
         run.messages = state.messages
-        if self.rounds is None:
-            run.token_usage = state.token_usage
         if self._seen == len(state.records):
             return
         for record in state.records[self._seen :]:
@@ -308,11 +272,14 @@ class _Turn:
             answer = await self.rounds.ask(number, request)
         else:
             assert self.ask is not None
+            if run.parent is not None:
+                await run.ask_above()
             answer = Answer(await self.ask(request))
         response = answer.response
         if not isinstance(response, ChatResponse):
             raise ModelError(f"the model returned {type(response).__name__}, not a ChatResponse")
         if self.rounds is None:
+            run.spend(response.token_usage, response.model_name)
             self.notices.extend(response.notices)
         calls = response.ai_message.tool_execution_requests
         if calls and self.rounds is not None and not self.rounds.runs(response):
@@ -372,7 +339,11 @@ class _Turn:
         toolset = self.toolset
         if toolset is None:  # taken up from a saved state: the sources are asked again
             toolset = self.toolset = await self.driver.toolset(self.run, self.sources, self.parameters)
-        calls = [PlannedCall(item.position, item.request, self._tool(item, toolset)) for item in pending]
+        nested = self.loop.state.nested
+        calls = [
+            PlannedCall(item.position, item.request, self._tool(item, toolset), nested=nested.get(item.position))
+            for item in pending
+        ]
         driver = self.driver
         if driver.permission_gates or driver.later_gates or self.run.gates:
             verdicts = await self._judge(calls, toolset)
@@ -391,11 +362,14 @@ class _Turn:
         if not admitted:
             return
         batch = ToolBatch(admitted, toolset.chains, self.run, self.driver.settings, self.emit)
+        waiting: Mapping[int, Ask] = {}
         try:
             await batch.run()
+            waiting = batch.waiting
         finally:
             self._timed.update(batch.executions)
-            self.loop.resolved({at: (done.outcome, done.result) for at, done in batch.executions.items()})
+            done = {at: (execution.outcome, execution.result) for at, execution in batch.executions.items()}
+            self.loop.resolved({**done, **waiting})
 
     def _tool(self, pending: PendingCall, toolset: ToolSet) -> BoundTool | None:
         """The tool that was offered under this name when the reply was asked for, and still is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import TypeGuard
 
 from agentforge.errors import AgentForgeError, ToolArgumentsError, ToolExecutionError
 
@@ -13,11 +14,12 @@ _OURS = __name__.rpartition(".")[0]
 
 def execution_error(error: BaseException, tool: str) -> ToolArgumentsError | ToolExecutionError:
     """Argument and execution errors as they are; all else wrapped, with its own message or, without one, its class.
+    Wrapped is also an argument error that has ended a run which the tool held: this tool's arguments did fit.
 
     >>> execution_error(KeyError(), "lookup").message
     'KeyError'
     """
-    if isinstance(error, (ToolArgumentsError, ToolExecutionError)):
+    if _passes(error):
         return error
     try:
         message = error.message if isinstance(error, AgentForgeError) else str(error)
@@ -28,7 +30,13 @@ def execution_error(error: BaseException, tool: str) -> ToolArgumentsError | Too
 
 def execution_cause(error: BaseException) -> BaseException | None:
     """What to raise `execution_error` from: the error itself, or its own cause where it is passed on."""
-    return error.__cause__ if isinstance(error, (ToolArgumentsError, ToolExecutionError)) else error
+    return error.__cause__ if _passes(error) else error
+
+
+def _passes(error: BaseException) -> TypeGuard[ToolArgumentsError | ToolExecutionError]:
+    if isinstance(error, ToolArgumentsError):
+        return error.partial is None
+    return isinstance(error, ToolExecutionError)
 
 
 def release_frames(error: BaseException) -> None:

@@ -18,6 +18,7 @@ from agentforge.tool.execution.result import ToolExecutionResult
 if TYPE_CHECKING:
     from agentforge.tool.execution.run import Run
     from agentforge.tool.execution.serial import SerialTurn
+    from agentforge.tool.execution.state import ToolLoopState
     from agentforge.tool.source import BoundTool
 
 __all__ = ("Ask", "CallNext", "PlannedCall", "Proceed", "Refuse", "ToolGate", "ToolInterceptor", "Verdict")
@@ -29,7 +30,8 @@ class PlannedCall:
 
     ``began`` turns true when the tool's own code starts; a write that ends badly after that is in doubt. ``handed``
     says that it has reached its tool, which may still wait for a worker thread. ``expires`` is the monotonic time at
-    which the batch ends the call, ``expired`` whether it has done so; ``turn`` is its turn at a serial key.
+    which the batch ends the call, ``expired`` whether it has done so; ``turn`` is its turn at a serial key. ``nested``
+    is the state of the run that the call held when it was suspended.
     """
 
     position: int
@@ -42,6 +44,7 @@ class PlannedCall:
     expires: float | None = None
     expired: bool = False
     turn: SerialTurn | None = None
+    nested: ToolLoopState | None = None
     attributes: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -66,9 +69,13 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Someone is to decide; the run suspends before any call of the reply has run."""
+    """Someone is to decide; the run suspends before any call of the reply has run.
+
+    ``nested`` is the state of a run that a call of this one holds, where that is what waits: see `NestedSuspension`.
+    """
 
     reason: str = ""
+    nested: ToolLoopState | None = field(default=None, compare=False, repr=False)
 
 
 Verdict: TypeAlias = Proceed | Refuse | Ask

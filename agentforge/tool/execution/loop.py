@@ -151,8 +151,11 @@ class ToolLoop:
                 raise ValueError(f"call {position} of this reply is not waiting for a result")
             if isinstance(outcome, Ask):
                 state.waiting[position] = outcome
+                if outcome.nested is not None:
+                    state.nested[position] = outcome.nested
             else:
                 state.results[position] = outcome
+                state.nested.pop(position, None)
         if len(state.results) < len(calls):
             return
         at_once = self._returns_at_once(response) and all(
@@ -211,7 +214,7 @@ class ToolLoop:
         ]
         state.records.extend(records)
         state.messages = state.messages.extended((message, *(r.result.to_message(r.request) for r in records)))
-        state.reply, state.results, state.offered = None, {}, {}
+        state.reply, state.results, state.offered, state.nested = None, {}, {}, {}
         state.waiting.clear()
 
     def _end(self, kind: FinishKind, response: ChatResponse | None, reason: str = "") -> None:

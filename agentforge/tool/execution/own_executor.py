@@ -43,7 +43,7 @@ def bound_tool_from(
     coerced or the text is not plain JSON: then the text is that of the checked arguments. ``return_behavior`` is
     ``TO_LLM`` unless given; ``return_direct=True`` is another word for ``IMMEDIATE``.
 
-    Raises `ToolDeclarationError` for an executor that cannot be called so, or an unusable schema.
+    Raises `ToolDeclarationError` for an executor that cannot be called so or that yields, or an unusable schema.
     """
     if not isinstance(specification, ToolSpecification):
         raise ToolDeclarationError(
@@ -116,12 +116,17 @@ def _is_plain(text: str) -> bool:
 
 def _adapted(executor: Any, tool: str) -> tuple[Callable[[ToolExecutionRequest, Run], Any], bool]:
     """The executor as ``(request, run)``, and whether it is a coroutine function."""
+    # Imported here: it is needed when a tool is registered, not by a program that only might.
+    from agentforge.tool.spec.unsupported import refuse_yielding
+
     if not callable(executor) or isinstance(executor, type):
         for name in ("execute_with_result", "execute"):
             method = getattr(executor, name, None)
             if callable(method) and not isinstance(executor, type):
+                refuse_yielding(method, tool=tool)
                 return _method_call(method, tool), inspect.iscoroutinefunction(method)
         raise _refused(tool, f"{type(executor).__name__} cannot be called and has no method execute")
+    refuse_yielding(executor, tool=tool)
     is_async = inspect.iscoroutinefunction(function_behind(executor))
     if _required_positional(executor, tool) < 2:
         return lambda request, run: executor(request), is_async

@@ -73,6 +73,12 @@ class ToolExecutionResult:
             cause=self.cause,
         )
 
+    def with_attributes(self, attributes: Mapping[str, object]) -> ToolExecutionResult:
+        """The same result with other attributes."""
+        return ToolExecutionResult(
+            parts=self.contents, is_error=self.is_error, result=self.result, attributes=attributes, cause=self.cause
+        )
+
     def to_message(self, request: ToolExecutionRequest) -> ToolExecutionResultMessage:
         """The message that answers ``request``."""
         return ToolExecutionResultMessage(

@@ -6,8 +6,9 @@ import asyncio
 import inspect
 import logging
 import os
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
 from agentforge.errors import RunStateError
@@ -19,6 +20,7 @@ from agentforge.model.usage import TokenUsage
 if TYPE_CHECKING:
     from agentforge.model.events import Notice
     from agentforge.model.response import ChatResponse
+    from agentforge.tool.execution.batch import Emit
     from agentforge.tool.execution.converter import ToolResultConverter
     from agentforge.tool.execution.gate import ToolGate
     from agentforge.tool.execution.result import ToolExecution
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ("Cancellation", "PartialRun", "Run", "ToolContext")
 
 _log = logging.getLogger("agentforge.tool")
+_spending = threading.Lock()
 
 
 class Cancellation:
@@ -100,13 +103,19 @@ class Run:
         "cancellation",
         "converters",
         "deadline",
+        "depth",
+        "earlier_usage",
         "failed",
         "gates",
+        "guards",
         "id",
         "intermediate_responses",
         "memory_id",
         "messages",
+        "nested_usage",
         "notices",
+        "own_usage",
+        "parent",
         "parent_id",
         "resumed",
         "roles",
@@ -116,6 +125,7 @@ class Run:
         "sources",
         "state",
         "suspended",
+        "tells",
         "tenant",
         "token_usage",
         "tool_executions",
@@ -134,12 +144,17 @@ class Run:
         id: str | None = None,
     ) -> None:
         self.id = id or os.urandom(16).hex()
+        #: The run that this one works for, until it is over.
+        self.parent = parent
         self.parent_id = parent.id if parent is not None else None
+        self.depth: int = parent.depth + 1 if parent is not None else 0
         self.memory_id = memory_id
         self.tenant = tenant
         self.roles = frozenset(roles)
         self.user_data: Mapping[str, object] = user_data if user_data is not None else {}
-        self.deadline = time.monotonic() + timeout if timeout is not None else None
+        self.deadline: float | None = parent.deadline if parent is not None else None
+        if timeout is not None:
+            self.limit(timeout)
         self.cancellation = Cancellation()
         self.state: MutableMapping[str, object] = {}
         self.attributes: MutableMapping[str, object] = {}
@@ -150,13 +165,24 @@ class Run:
         #: Asked before the usual conversion of what a tool returned; set by whoever drives the run.
         self.converters: Sequence[ToolResultConverter] = ()
         self.round = 0
+        #: Everything that was paid for: this run's own replies and those of the runs that work for it.
         self.token_usage = TokenUsage()
+        #: The part of it that this run's own replies took, by the model's name (empty where it is not known).
+        self.own_usage: dict[str, TokenUsage] = {}
+        #: The part of it that runs took which work for this one, likewise.
+        self.nested_usage: dict[str, TokenUsage] = {}
+        #: The part of it that a saved turn had taken which this run goes on with, likewise.
+        self.earlier_usage: Mapping[str, TokenUsage] = {}
+        #: Where events of runs that work for this one are told; ``None`` where nobody asked for them.
+        self.tells: Emit | None = None
         self.messages: History = History()
         self.tool_executions: list[ToolExecution] = []
         self.intermediate_responses: list[ChatResponse] = []
         self.sources: tuple[ToolSource | tuple[BoundTool, ...], ...] = ()
         self.selectors: tuple[ToolSelector, ...] = ()
         self.gates: tuple[ToolGate, ...] = ()
+        #: Awaited before a run that works for this one asks its model; what they raise is raised there.
+        self.guards: tuple[Callable[[], Awaitable[None]], ...] = ()
         self.notices: list[Notice] = []
         self._resume: ToolLoopState | None = None
         #: Whether it goes on with a saved turn.
@@ -195,6 +221,7 @@ class Run:
         what the turn has cost so far is counted."""
         if not self.resumed:
             self.token_usage = self.token_usage + state.token_usage
+            self.earlier_usage = dict(state.usage_by_model)
         self._resume, self.resumed = state.copied(), True
 
     @property
@@ -206,6 +233,35 @@ class Run:
         """The saved turn to go on with, the first time it is asked for; afterwards ``None``."""
         state, self._resume = self._resume, None
         return state
+
+    def spend(self, usage: TokenUsage, model: str | None = None) -> None:
+        """Count what a reply cost, here and in every run that this one works for; safe from any thread."""
+        name, run, parts = model or "", self, self.own_usage
+        with _spending:
+            while True:
+                run.token_usage = run.token_usage + usage
+                parts[name] = parts[name] + usage if name in parts else usage
+                if (above := run.parent) is None:
+                    return
+                run, parts = above, above.nested_usage
+
+    async def ask_above(self) -> None:
+        """Before a model is asked: let the runs that this one works for say whether there is anything left to spend.
+        Raises what their guards raise."""
+        above = self.parent
+        while above is not None:
+            for guard in above.guards:
+                await guard()
+            above = above.parent
+
+    def usage_by_model(self) -> dict[str, TokenUsage]:
+        """All of ``token_usage`` by the model's name."""
+        made: dict[str, TokenUsage] = {}
+        with _spending:
+            for part in (self.earlier_usage, self.own_usage, self.nested_usage):
+                for name, usage in part.items():
+                    made[name] = made[name] + usage if name in made else usage
+        return made
 
     def limit(self, timeout: float) -> None:
         """End the run at the latest ``timeout`` seconds from now."""

@@ -64,11 +64,14 @@ class SchemaValidator:
     def __call__(self, arguments: dict[str, object], /) -> CheckedArguments:
         """The arguments, coerced, in a new mapping."""
         shaped = self._reshaper.reshape(arguments)
-        compiled = self._compiled
-        if compiled is None:
-            closed = closed_schema(self._schema, tool=self._tool)
-            compiled = self._compiled = compile_validator(closed, tool=self._tool)
-        problems = problems_in(shaped, compiled)
+        if self._compiled is None:
+            self.prepare()
+        problems = problems_in(shaped, self._compiled)
         if problems:
             raise arguments_error(self._tool, problems)
         return CheckedArguments(shaped, changed=shaped is not arguments)
+
+    def prepare(self) -> None:
+        """Compile it now and not at the first call; raises `ToolDeclarationError` for a schema that is none."""
+        closed = closed_schema(self._schema, tool=self._tool)
+        self._compiled = compile_validator(closed, tool=self._tool)

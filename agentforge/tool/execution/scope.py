@@ -21,7 +21,7 @@ class RunScope:
     as what it is. The errors carry ``partial``.
     """
 
-    __slots__ = ("_cause", "_current", "_run", "_task", "_timer", "_undo")
+    __slots__ = ("_cause", "_current", "_run", "_task", "_timer", "_undo", "_undo_parent")
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -29,6 +29,7 @@ class RunScope:
         self._task: asyncio.Task[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._undo: Callable[[], None] | None = None
+        self._undo_parent: Callable[[], None] | None = None
         self._current: CurrentRun | None = None
 
     async def __aenter__(self) -> Run:
@@ -41,6 +42,8 @@ class RunScope:
         loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
         self._undo = run.cancellation.on_request(lambda: loop.call_soon_threadsafe(self._stop, "cancelled"))
+        if run.parent is not None:
+            self._undo_parent = _cancelled_with(run, run.parent)
         if run.deadline is not None:
             self._timer = loop.call_later(max(0.0, run.deadline - time.monotonic()), self._stop, "timeout")
         self._current = current = CurrentRun(run, loop)
@@ -57,17 +60,24 @@ class RunScope:
     ) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        undo, self._undo = self._undo, None  # it refers back to this scope: no circle may outlive the run
-        if undo is not None:
-            undo()
+        undos = self._undo, self._undo_parent
+        self._undo = self._undo_parent = None  # they refer back to this scope: no circle may outlive the run
+        for undo in undos:
+            if undo is not None:
+                undo()
         task, cause = self._task, self._cause
         self._task = None
+        if kind is asyncio.CancelledError:
+            # What cannot be interrupted learns of it by this alone: tools on threads, and the runs that they hold.
+            why = "its time was over" if cause == "timeout" else "whoever waited for the run was cancelled"
+            self._run.cancellation.request(why)
         others = task.uncancel() if task is not None and cause is not None else 0
         current, self._current = self._current, None
         self._run.failed = kind is not None
         try:
             await self._run.end()
         finally:
+            self._run.parent = None
             if current is not None:
                 current.end()
         if cause is None:
@@ -84,3 +94,9 @@ class RunScope:
             made = RunCancelledError(f"the run was cancelled: {self._run.cancellation.reason}")
         made.partial = self._run.partial()
         return made
+
+
+def _cancelled_with(run: Run, parent: Run) -> Callable[[], None]:
+    """Have the run cancelled when the one that it works for is; returns how to take that back."""
+    above = parent.cancellation
+    return above.on_request(lambda: run.cancel(above.reason or "the run that it works for was cancelled"))

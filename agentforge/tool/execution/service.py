@@ -223,7 +223,8 @@ class ToolService:
     ) -> ToolChatResult:
         """Take up a suspended or saved run: sources and gates are asked again, then its waiting calls run."""
         check_asked(parameters, model)
-        return await self._converse(model, parameters, state, run_of(context, memory_id, timeout), None)
+        # A copy: what the caller holds stays what was saved.
+        return await self._converse(model, parameters, state.copied(), run_of(context, memory_id, timeout), None)
 
     def stream(
         self,

@@ -13,18 +13,8 @@ from typing import Any, NamedTuple
 
 from agentforge.errors import RunStateError
 from agentforge.model.history import History
-from agentforge.model.messages import ToolExecutionResultMessage
+from agentforge.model.messages import Message, ToolExecutionResultMessage
 from agentforge.model.response import ChatResponse
-from agentforge.model.serialization import (
-    message_from_json,
-    message_to_json,
-    messages_from_json,
-    messages_to_json,
-    response_from_json,
-    response_to_json,
-    usage_from_json,
-    usage_to_json,
-)
 from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
@@ -93,8 +83,12 @@ class ToolLoopState:
     offered: dict[str, OfferedTool] = field(default_factory=dict)
     results: dict[int, tuple[ToolOutcome, ToolExecutionResult]] = field(default_factory=dict)
     waiting: dict[int, Ask] = field(default_factory=dict)
+    #: The states of runs that calls of the reply hold and that wait themselves, by position.
+    nested: dict[int, ToolLoopState] = field(default_factory=dict)
     #: How many of ``messages`` were there before the turn.
     given: int = 0
+    #: Of a run that waits, the parts of ``token_usage`` by the model's name (empty where it is not known).
+    usage_by_model: dict[str, TokenUsage] = field(default_factory=dict)
 
     def copied(self) -> ToolLoopState:
         """The same state, to be driven on while this one stays as it is."""
@@ -104,10 +98,14 @@ class ToolLoopState:
             offered=dict(self.offered),
             results=dict(self.results),
             waiting=dict(self.waiting),
+            nested=dict(self.nested),
+            usage_by_model=dict(self.usage_by_model),
         )
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object, versioned."""
+        from agentforge.model.serialization import messages_to_json, response_to_json, usage_to_json
+
         return {
             "version": STATE_VERSION,
             "messages": messages_to_json(self.messages),
@@ -115,6 +113,7 @@ class ToolLoopState:
             "model_calls": self.model_calls,
             "given": self.given,
             "token_usage": usage_to_json(self.token_usage),
+            "usage_by_model": {name: usage_to_json(usage) for name, usage in self.usage_by_model.items()},
             "records": [
                 {
                     "round": record.round,
@@ -134,11 +133,14 @@ class ToolLoopState:
                 for position, (outcome, result) in sorted(self.results.items())
             ],
             "waiting": [{"position": at, "reason": ask.reason} for at, ask in sorted(self.waiting.items())],
+            "nested": [{"position": at, "state": state.to_json()} for at, state in sorted(self.nested.items())],
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | str) -> ToolLoopState:
         """Read what `to_json` wrote. Raises `RunStateError` for another version or a broken state."""
+        from agentforge.model.serialization import messages_from_json, response_from_json, usage_from_json
+
         try:
             if isinstance(data, str):
                 data = json.loads(data)
@@ -153,6 +155,7 @@ class ToolLoopState:
                 model_calls=int(data["model_calls"]),
                 given=int(data.get("given", 0)),
                 token_usage=usage_from_json(data["token_usage"]),
+                usage_by_model={name: usage_from_json(usage) for name, usage in data.get("usage_by_model", {}).items()},
                 records=[_record_from_json(item) for item in data["records"]],
                 reply=None if data["reply"] is None else response_from_json(data["reply"]),
                 offered={
@@ -161,6 +164,7 @@ class ToolLoopState:
                 },
                 results={int(item["position"]): _result_from_json(item) for item in data["results"]},
                 waiting={int(item["position"]): Ask(item["reason"]) for item in data["waiting"]},
+                nested={int(item["position"]): cls.from_json(item["state"]) for item in data.get("nested", ())},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, RunStateError):
@@ -174,11 +178,11 @@ class ToolLoopState:
 
 
 def _result_to_json(request: ToolExecutionRequest, outcome: ToolOutcome, result: ToolExecutionResult) -> dict[str, Any]:
-    return {"outcome": outcome.value, "message": message_to_json(result.to_message(request))}
+    return {"outcome": outcome.value, "message": result.to_message(request).to_json()}
 
 
 def _result_from_json(item: Mapping[str, Any]) -> tuple[ToolOutcome, ToolExecutionResult]:
-    message = message_from_json(item["message"])
+    message = Message.from_json(item["message"])
     if not isinstance(message, ToolExecutionResultMessage):
         raise RunStateError("a call's saved result is not a tool result message")
     return ToolOutcome(item["outcome"]), ToolExecutionResult(

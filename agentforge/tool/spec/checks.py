@@ -18,6 +18,7 @@ MAX_SCHEMA_DEPTH = 64
 """How deep schemas may be nested."""
 MAX_SCHEMA_NODES = 20_000
 """How many schemas one tool's schema may consist of."""
+_CHOOSES = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "const", "enum", "if", "not", "oneOf"})
 
 
 def check_schema(schema: Mapping[str, Any], *, tool: str) -> None:
@@ -26,6 +27,8 @@ def check_schema(schema: Mapping[str, Any], *, tool: str) -> None:
         raise _refused(tool, "", "is not a JSON object", "Give the parameters a schema of type object.")
     kind = schema.get("type")
     if kind != "object" and not (kind is None and isinstance(schema.get("properties"), Mapping)) and schema:
+        if kind is None and not _CHOOSES.intersection(schema):
+            raise _refused(tool, "", "has no type at its root", "Write {type: object, properties: …}.")
         raise _refused(tool, "", f"has the root type {kind!r}", "Put the value below a property of an object.")
     level: list[tuple[tuple[str, ...], Mapping[str, Any]]] = [((), schema)]
     nodes = depth = 0

@@ -11,18 +11,40 @@ import inspect
 import types
 import typing
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from agentforge.errors import ToolDeclarationError
-from agentforge.tool.declare import MemoryId, P
+from agentforge.errors import ToolDeclarationError, ToolExecutionError
+from agentforge.tool.declare import MISSING, Hidden, MemoryId, P
 from agentforge.tool.execution.run import Run, ToolContext
 
-__all__ = ("Injected", "injected_kind", "resolve_hint", "underlying_function")
+__all__ = ("HiddenValue", "Injected", "injected_kind", "injected_value", "resolve_hint", "underlying_function")
 
-Injected: TypeAlias = Literal["context", "run", "memory_id"]
+
+@dataclass(frozen=True, slots=True)
+class HiddenValue:
+    """A value of the run's tool context: its name there, and what holds where the context has none."""
+
+    name: str
+    default: Any = MISSING
+    tool: str = ""
+
+    def of(self, run: Run) -> Any:
+        """The value. Raises `ToolExecutionError` where there is neither value nor default."""
+        value = run.user_data.get(self.name, self.default)
+        if value is MISSING:
+            raise ToolExecutionError(
+                f"the tool {self.tool!r} needs {self.name!r}, and the run's tool context has no such value",
+                tool=self.tool,
+                next_step=f"Give it to the turn: prompt.tool_context({self.name}=...).",
+            )
+        return value
+
+
+Injected: TypeAlias = Literal["context", "run", "memory_id"] | HiddenValue
 
 # A type checker's import block does not run, so our own names are known even where they were not imported.
-_OWN_NAMES: dict[str, Any] = {"ToolContext": ToolContext, "Run": Run, "MemoryId": MemoryId, "P": P}
+_OWN_NAMES: dict[str, Any] = {"ToolContext": ToolContext, "Run": Run, "MemoryId": MemoryId, "Hidden": Hidden, "P": P}
 
 
 class _Annotated:
@@ -95,17 +117,37 @@ def _names_around(function: Any) -> dict[str, Any]:
     return names
 
 
-def injected_kind(hint: Any) -> Injected | None:
-    """Which of the framework's objects a parameter of this type is given; ``None`` if the model gives its value."""
+def injected_kind(hint: Any, parameter: inspect.Parameter | None = None, tool: str = "") -> Injected | None:
+    """What a parameter of this type is given by the framework; ``None`` if the model gives its value. ``parameter``
+    says the name and default of a hidden value."""
     if typing.get_origin(hint) is typing.Annotated:
         inner, *metadata = typing.get_args(hint)
-        if any(note is MemoryId or isinstance(note, MemoryId) for note in metadata):
+        if any(note is MemoryId or type(note) is MemoryId for note in metadata):
             return "memory_id"
-        return injected_kind(inner)
+        for note in metadata:
+            if note is Hidden or isinstance(note, Hidden):
+                return _hidden(note if isinstance(note, Hidden) else Hidden(), parameter, tool)
+        return injected_kind(inner, parameter, tool)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        kinds = [injected_kind(arm) for arm in typing.get_args(hint) if arm is not type(None)]
+        kinds = [injected_kind(arm, parameter, tool) for arm in typing.get_args(hint) if arm is not type(None)]
         return kinds[0] if len(kinds) == 1 else None
+    if hint is Hidden:
+        return _hidden(Hidden(), parameter, tool)
     return _INJECTED.get(hint) if isinstance(hint, type) else None
+
+
+def injected_value(kind: Injected, run: Run) -> Any:
+    """What a parameter of this kind is given in a run. Raises `ToolExecutionError` for a hidden value that it lacks."""
+    if isinstance(kind, HiddenValue):
+        return kind.of(run)
+    return run.context if kind == "context" else run if kind == "run" else run.memory_id
+
+
+def _hidden(note: Hidden, parameter: inspect.Parameter | None, tool: str) -> HiddenValue:
+    if parameter is None:
+        return HiddenValue(note.name or "", tool=tool)
+    default = MISSING if parameter.default is parameter.empty else parameter.default
+    return HiddenValue(note.name or parameter.name, default, tool)
 
 
 _INJECTED: Mapping[type, Injected] = {ToolContext: "context", Run: "run", MemoryId: "memory_id"}

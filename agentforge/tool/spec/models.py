@@ -15,6 +15,7 @@ from typing import Any
 
 from agentforge.errors import ArgumentProblem, ToolDeclarationError
 from agentforge.model.exact_number import RoundedFloat
+from agentforge.tool.declare import NOTE_KEY, note_key
 from agentforge.tool.spec.coercion import Mismatch, Path, came
 from agentforge.tool.spec.json_validator import compile_validator, has_many_parts, problems_in
 from agentforge.tool.spec.long_numbers import LongNumbers, has_long_number, may_round
@@ -119,7 +120,11 @@ def model_schemas(models: dict[str, ModelType]) -> tuple[dict[str, dict[str, Any
             return made
 
     inputs = [(name, "validation", model.adapter) for name, model in models.items()]
-    found, shared = TypeAdapter.json_schemas(inputs, schema_generator=Generator)  # type: ignore[arg-type]
+    before = note_key.set(NOTE_KEY)
+    try:
+        found, shared = TypeAdapter.json_schemas(inputs, schema_generator=Generator)  # type: ignore[arg-type]
+    finally:
+        note_key.reset(before)
     schemas = {name: dict(found[name, "validation"]) for name in models}
     return schemas, dict(shared.get("$defs", {}))
 

@@ -31,6 +31,7 @@ class ObjectType:
     def __init__(self, hint: Any, *, tool: str, strict: bool = False) -> None:
         if plain_type(hint) is not None:
             raise _refused(hint, tool, "is a bare value")
+        _check_fields(hint, tool)
         signature = ToolSignature(
             tool,
             _nothing,
@@ -61,6 +62,17 @@ class ObjectType:
             self._adapter = json_form_of(self._type)
         found: dict[str, Any] = self._adapter.dump_python(value, mode="json", by_alias=True)
         return found
+
+
+def _check_fields(hint: Any, tool: str) -> None:
+    """The fields are the tool's parameters: what is refused of those is refused here."""
+    from agentforge.tool.spec.field_notes import fields_of
+    from agentforge.tool.spec.unions import refuse_ambiguous
+    from agentforge.tool.spec.unsupported import refuse_parameter
+
+    for name, field, _ in fields_of(hint):
+        refuse_parameter(field, name, tool=tool)
+        refuse_ambiguous(field, name, tool=tool)
 
 
 def _nothing() -> None:

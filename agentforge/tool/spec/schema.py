@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentforge.model.specification import ToolParameters
-from agentforge.tool.declare import MISSING
+from agentforge.tool.declare import MISSING, NOTE_KEY
 from agentforge.tool.spec.models import ModelType, model_schemas, no_json_form
 from agentforge.tool.spec.signature import ToolParameter, ToolSignature
 from agentforge.tool.spec.types import Convert, fixed_array, plain_type
@@ -50,9 +50,11 @@ def compile_parameters(signature: ToolSignature) -> CompiledParameters:
             schemas[parameter.name] = copy.deepcopy(dict(plain.schema))
             converts[parameter.name] = (plain.convert, plain.accepts_null)
         else:
-            # Imported here: plain tools have no unions to look at.
+            # Imported here: plain tools have no fields and no unions to look at.
+            from agentforge.tool.spec.field_notes import refuse_notes
             from agentforge.tool.spec.unions import refuse_ambiguous
 
+            refuse_notes(parameter.hint, parameter.name, tool=signature.tool)
             refuse_ambiguous(parameter.hint, parameter.name, tool=signature.tool)
             model = ModelType(parameter.hint, strict=strict, tool=signature.tool, parameter=parameter.name)
             models[parameter.name] = model
@@ -113,6 +115,8 @@ def tidy_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _tidy(schema: dict[str, Any]) -> dict[str, Any]:
     if isinstance(schema.get("title"), str):
         del schema["title"]
+    if NOTE_KEY in schema:  # comes before pydantic's own
+        schema["description"] = schema.pop(NOTE_KEY)
     if "prefixItems" in schema:
         items = schema.pop("prefixItems")
         minimum = schema.pop("minItems", 0)
@@ -162,6 +166,8 @@ def _json_default(value: Any, model: ModelType | None) -> Any:
     from agentforge.tool.execution.conversion import to_json_value
 
     try:
-        return to_json_value(model.adapter.dump_python(value, mode="json") if model is not None else value)
+        return to_json_value(
+            model.adapter.dump_python(value, mode="json", by_alias=True) if model is not None else value
+        )
     except Exception:  # a default that JSON cannot show is still a default
         return MISSING

@@ -129,14 +129,14 @@ def read_signature(function: Any) -> ToolSignature:
         hint = Any
         if row.annotation is not row.empty:
             hint = resolve_hint(row.annotation, inner, tool=tool, parameter=row.name)
-            kind = injected_kind(hint)
+            kind = injected_kind(hint, row, tool)
             if kind is not None:
                 injected[row.name] = kind
                 continue
             refuse_parameter(hint, row.name, tool=tool)
         parameters.append(_parameter(row, hint, docstring, tool))
     _check_names(parameters, tool)
-    refuse_result(found.return_annotation, inner, tool=tool)
+    refuse_result(found.return_annotation, function, tool=tool)
     positional = tuple(row.name for row in rows if row.kind is row.POSITIONAL_ONLY and row.name not in fixed)
     return ToolSignature(tool, function, declared, tuple(parameters), injected, positional, docstring, needs_object)
 

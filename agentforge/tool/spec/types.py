@@ -218,7 +218,9 @@ def fixed_array(items: list[Mapping[str, Any]], minimum: int | None = None) -> d
     return schema
 
 
-def _in_words(schema: Mapping[str, Any]) -> str:
+def _in_words(schema: Any) -> str:
+    if not isinstance(schema, Mapping):  # a foreign schema may say true of a place
+        return "any value"
     kind = schema.get("type") or str(schema.get("$ref", "any value")).rpartition("/")[2]
     return " or ".join(kind) if isinstance(kind, list) else str(kind)
 

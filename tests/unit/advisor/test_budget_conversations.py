@@ -21,6 +21,7 @@ from agentforge.memory import MemoryKey
 from agentforge.model import (
     AiMessage,
     ChatRequest,
+    ChatResponse,
     History,
     TokenUsage,
     ToolExecutionRequest,
@@ -102,6 +103,37 @@ async def test_a_turn_that_waited_goes_on_with_what_it_had_used(per: Any) -> Non
 
     assert len(model.requests) == 3 and ran(run) == 3
     assert [execution.outcome.value for execution in run.tool_executions] == ["ok"] * 3 + ["limited"] * 2
+
+
+@pytest.mark.parametrize("per", ["turn", "conversation"])
+async def test_a_turn_that_waits_twice_has_cost_all_that_it_took(per: Any) -> None:
+    """Through a saved state too: no wait makes it cheaper."""
+
+    class Each:
+        allowed = 0
+
+        async def check(self, batch: Any, run: Run) -> list[Any]:
+            return [Proceed() if self.allowed > run.round else Ask("may it?") for _ in batch]
+
+    def reply(message: AiMessage) -> ChatResponse:
+        return ChatResponse(message, token_usage=TokenUsage(500_000, 500_000, 1_000_000), model_name="dear")
+
+    rung = AiMessage([ToolExecutionRequest("c1", "ring", "{}")])
+    model = ScriptedChatModel([reply(rung), reply(rung), reply(AiMessage("Done."))])
+    approval, advisor = Each(), BudgetAdvisor(cost="5", per=per, prices={"dear": {"input": 2, "output": 2}})
+    run = Run(memory_id="one")
+    advised = await hold(advisor, model, run=run, gates=(approval,))
+    for approval.allowed in (1, 2):
+        assert advised.suspended is not None
+        run = Run(memory_id="one")
+        run.resume_from(ToolLoopState.from_json(advised.suspended.to_json()))
+        advised = await hold(advisor, model, run=run, gates=(approval,))
+
+    assert advised.response is not None and advised.response.ai_message.text == "Done."
+    account = advisor.account(run)
+    spent = await account.ledger.store.add(account.ledger.key, {})
+    assert spent["cost"] == Decimal(6), "three replies, of which each costs 2"
+    assert run.usage_by_model() == {"dear": run.token_usage}
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -272,6 +272,21 @@ async def test_a_result_that_is_returned_directly_must_have_the_form(mode: Any) 
         assert (reply.content, len(model.requests)) == (GOOD, asked)
 
 
+async def test_a_result_that_is_returned_directly_may_be_let_pass() -> None:
+    """Whatever it is; an answer of the model's own is checked all the same."""
+
+    @tool("A report.", return_behavior=ReturnBehavior.IMMEDIATE)
+    def report(text: str) -> str:
+        return text
+
+    for turns, content in (([call("report", text="Four degrees.")], "Four degrees."), (["Four degrees.", GOOD], GOOD)):
+        model = ScriptedChatModel(turns)
+        advisor = StructuredOutputAdvisor(Weather, "prompt", checks_direct=False)
+        reply = await ChatClient(model, tools=[report], advisors=[advisor]).prompt("How warm?").call()
+
+        assert (reply.content, len(model.requests)) == (content, len(turns))
+
+
 async def test_replies_whose_calls_the_caller_runs_pass() -> None:
     model = ScriptedChatModel([call("get_degrees", city="Oslo")])
     client = ChatClient(

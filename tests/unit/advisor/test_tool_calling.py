@@ -319,3 +319,10 @@ async def test_what_cannot_go_on_is_said() -> None:
 def test_words_that_do_not_exist_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=" or "):
         ToolCallingAdvisor(**wrong)
+
+
+def test_its_words_say_whose_tools_it_calls() -> None:
+    """No address in memory: two of a kind read alike."""
+    with ToolService() as service:
+        assert repr(ToolCallingAdvisor()) == "ToolCallingAdvisor(the client's tools)"
+        assert repr(ToolCallingAdvisor(service)) == "ToolCallingAdvisor(0 tools)"

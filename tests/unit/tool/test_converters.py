@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,14 +65,18 @@ class Shop:
         return self.awaited()
 
     @tool
-    def many(self) -> Iterator[Money]:
-        "Several."
-        yield Money(1250)
+    def many(self) -> Any:
+        "Several, one by one."
+        return (Money(1250) for _ in range(1))
 
     @tool
-    async def stream(self) -> AsyncIterator[Money]:
-        "Several, one by one."
-        yield Money(1250)
+    def stream(self) -> Any:
+        "Several, one by one, later."
+
+        async def items() -> AsyncIterator[Money]:
+            yield await self.awaited()
+
+        return items()
 
     @tool
     def text(self) -> str:

@@ -7,7 +7,7 @@ import enum
 import functools
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any
 
 import pytest
@@ -63,15 +63,17 @@ def no_result() -> None:
     return None
 
 
-def lines(n: int) -> Iterator[str]:
-    for index in range(n):
-        yield f"l{index}"
+def lines(n: int) -> Any:
+    return (f"l{index}" for index in range(n))
 
 
-async def later_lines(n: int) -> AsyncIterator[str]:
-    for index in range(n):
-        await asyncio.sleep(0)
-        yield f"l{index}"
+def later_lines(n: int) -> Any:
+    async def items() -> AsyncIterator[str]:
+        for index in range(n):
+            await asyncio.sleep(0)
+            yield f"l{index}"
+
+    return items()
 
 
 async def later(a: int) -> dict[str, int]:
@@ -79,7 +81,7 @@ async def later(a: int) -> dict[str, int]:
     return {"a": a}
 
 
-def awaitable(a: int) -> Awaitable[dict[str, int]]:
+def awaitable(a: int) -> Any:
     return later(a)
 
 
@@ -111,9 +113,9 @@ CALLS: dict[str, tuple[Any, Any, str]] = {
     "a bound method": (Shop(3).price, {"item": "x"}, "x3"),
     "a class method": (Shop.kind, {"item": "x"}, "Shopx"),
     "a static method": (Shop.ping, {"item": "x"}, "x"),
-    "a generator": (lines, {"n": 2}, '["l0","l1"]'),
-    "an async generator": (later_lines, {"n": 2}, '["l0","l1"]'),
-    "a function that returns an awaitable": (awaitable, {"a": 1}, '{"a":1}'),
+    "a generator that nobody announced": (lines, {"n": 2}, '["l0","l1"]'),
+    "an async one": (later_lines, {"n": 2}, '["l0","l1"]'),
+    "an awaitable that nobody announced": (awaitable, {"a": 1}, '{"a":1}'),
     "a partial": (functools.partial(search, "fixed", tag="t"), {"limit": 1}, "fixed/1/t"),
     "a partial of an async function": (functools.partial(later, a=5), "", '{"a":5}'),
     "a callable object": (Adder(), {"a": 1}, "2"),
@@ -129,10 +131,11 @@ def test_a_call_and_what_the_model_reads(function: Any, arguments: Any, text: st
 BLOCKING = {
     "sync": (search, True),
     "generator": (lines, True),
+    "async generator": (later_lines, True),
     "method": (Shop(1).price, True),
     "object": (Adder(), True),
 }
-BLOCKING |= {"async": (later, False), "async generator": (later_lines, False), "async object": (LaterAdder(), False)}
+BLOCKING |= {"async": (later, False), "async object": (LaterAdder(), False)}
 BLOCKING |= {"async partial": (functools.partial(later, a=1), False), "awaitable": (awaitable, True)}
 
 
@@ -247,15 +250,21 @@ def raising(error: BaseException, kind: str) -> Any:
     async def coroutine() -> None:
         raise error
 
-    def generator() -> Iterator[int]:
+    def items() -> Iterator[int]:
         yield 1
         raise error
 
-    async def stream() -> AsyncIterator[int]:
+    async def later_items() -> AsyncIterator[int]:
         yield 1
         raise error
 
-    def returned() -> Awaitable[None]:
+    def generator() -> Any:
+        return items()
+
+    def stream() -> Any:
+        return later_items()
+
+    def returned() -> Any:
         return coroutine()
 
     return {"plain": plain, "async": coroutine, "generator": generator, "stream": stream, "awaitable": returned}[kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -112,6 +113,29 @@ def test_what_cannot_be_called_so_is_refused_when_it_is_registered(executor: Any
     with pytest.raises(ToolDeclarationError, match="'count'") as caught:
         bound_tool_from(SPECIFICATION, executor)
     assert "(request, context)" in str(caught.value.next_step)
+
+
+def one_by_one(request: ToolExecutionRequest) -> Iterator[str]:
+    yield request.id
+
+
+async def one_by_one_later(request: ToolExecutionRequest) -> AsyncIterator[str]:
+    yield request.id
+
+
+class OneByOne:
+    async def execute(self, request: ToolExecutionRequest) -> AsyncIterator[str]:
+        yield request.id
+
+
+YIELDING = {"a generator": one_by_one, "an async one": one_by_one_later, "an object with execute": OneByOne()}
+
+
+@pytest.mark.parametrize("executor", YIELDING.values(), ids=YIELDING)
+def test_one_that_yields_is_refused_when_it_is_registered(executor: Any) -> None:
+    with pytest.raises(ToolDeclarationError, match="the function of tool 'count' yields") as caught:
+        bound_tool_from(SPECIFICATION, executor)
+    assert "list[T]" in str(caught.value.next_step)
 
 
 def test_a_specification_is_needed_and_its_schema_checked() -> None:

@@ -297,3 +297,10 @@ def test_the_strict_form_is_closed_everywhere_and_the_input_is_left_alone(schema
         assert list(node["required"]) == list(node["properties"])
     assert strict_schema(made.schema).schema == made.schema
     json.dumps(made.schema)
+
+
+def test_a_place_of_a_foreign_tuple_may_be_one_that_anything_can_take() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "array", "prefixItems": [True, INTEGER]}}, "required": []}
+    made = strict_schema(schema).schema["properties"]["a"]
+
+    assert (made["items"], made["description"]) == ({"anyOf": [{}, INTEGER]}, "In this order: any value, integer")

@@ -6,7 +6,10 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import enum
+import functools
+import io
 import json
+import sys
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -18,20 +21,22 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
+    Sequence,
 )
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NewType, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, NewType, TextIO, TypedDict, TypeVar
 from uuid import UUID
 
 import pytest
 from pydantic import BaseModel, Field
+from typing_extensions import TypeAliasType
 
-from agentforge import P, ToolParameters, ToolSpecification, tool
+from agentforge import P, ToolParameters, ToolService, ToolSpecification, tool
 from agentforge.errors import ToolArgumentsError, ToolDeclarationError
 from agentforge.model import ToolExecutionRequest
-from agentforge.tool import function_tool
+from agentforge.tool import BoundTool, function_tool
 from agentforge.tool.execution import DefaultToolExecutor, bound_tool_from
 from agentforge.tool.spec import tool_specification_from
 
@@ -45,14 +50,40 @@ def taking(hint: Any) -> Callable[[Any], None]:
     return sample
 
 
-def giving(hint: Any) -> Callable[[], Any]:
+def giving(hint: Any) -> Callable[..., Any]:
     """A function with this result."""
 
-    def sample() -> Any: ...
+    def sample(a: Any) -> Any: ...
 
     sample.__annotations__ = {"return": hint}
     return sample
 
+
+def taking_all(function: Any) -> BoundTool:
+    """The function as a tool that gets all its arguments as one object."""
+    return function_tool(function, schema={"type": "object"})
+
+
+class Pages:
+    """Items that come later; nothing else."""
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        raise NotImplementedError
+
+
+@dataclass
+class Page:
+    """A page of items, and the way to all others: it has fields, so a JSON form."""
+
+    items: list[str]
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        raise NotImplementedError
+
+
+Rows = NewType("Rows", Pages)
+T = TypeVar("T")
+Endless = TypeVar("Endless", bound=Iterator[int])
 
 RUN, WAIT, DRAW = "something to call", "something to wait for", "something to draw from once"
 
@@ -76,6 +107,16 @@ PARAMETERS: dict[str, tuple[Any, str, str]] = {
     "a stream": (AsyncIterable[int], "AsyncIterable", DRAW),
     "a text or a stream": (str | AsyncIterator[str], "AsyncIterator", DRAW),
     "a tuple with a generator": (tuple[int, Generator[int, None, None]], "inside it type Generator", DRAW),
+    "an optional generator": (Generator[int, None, None] | None, "Generator", DRAW),
+    "an annotated iterator": (Annotated[Iterator[int], P("i")], "Iterator", DRAW),
+    "an open file": (TextIO, "TextIO", DRAW),
+    "a file of the standard library": (io.BytesIO, "BytesIO", DRAW),
+    "a reader": (asyncio.StreamReader, "StreamReader", DRAW),
+    "an own stream": (Pages, "Pages", DRAW),
+    "a new type of one": (Rows, "Pages", DRAW),
+    "a type variable": (Endless, "Iterator", DRAW),
+    "a named type": (TypeAliasType("Lines", Iterator[str]), "Iterator", DRAW),
+    "a named type of something": (TypeAliasType("Of", Iterator[T], type_params=(T,))[int], "Iterator", DRAW),
 }
 
 
@@ -87,31 +128,120 @@ def test_a_parameter_that_json_cannot_say_is_refused(hint: Any, kind: str, reaso
 
 
 RESULTS: dict[str, tuple[Any, str, str]] = {
-    "a callable": (Callable[[], int], "Callable", RUN),
-    "a future": (asyncio.Future[int], "Future", WAIT),
-    "a thread's future": (concurrent.futures.Future[int], "Future", WAIT),
-    "a list of callables": (list[Callable[[], int]], "inside it type Callable", RUN),
+    **PARAMETERS,
     "a map to awaitables": (dict[str, Awaitable[int]], "inside it type Awaitable", WAIT),
     "a list of generators": (list[Generator[int, None, None]], "inside it type Generator", DRAW),
-    "a stream of streams": (AsyncIterator[AsyncIterator[int]], "inside it type AsyncIterator", DRAW),
-    "a callable or nothing": (Callable[[], int] | None, "Callable", RUN),
+    "a stream of streams": (AsyncIterator[AsyncIterator[int]], "type AsyncIterator", DRAW),
+    "a coroutine or nothing": (Coroutine[Any, Any, int] | None, "Coroutine", WAIT),
+    "an annotated awaitable": (Annotated[Awaitable[int], "later"], "Awaitable", WAIT),
 }
+INSTEAD = {RUN: "call it in the tool", WAIT: "Make the function async", DRAW: "Return a list"}
 
 
 @pytest.mark.parametrize(("hint", "kind", "reason"), RESULTS.values(), ids=RESULTS)
 def test_a_result_that_no_model_can_read_is_refused(hint: Any, kind: str, reason: str) -> None:
-    with pytest.raises(ToolDeclarationError, match=rf"the result of tool 'sample' has .*{kind}: {reason}"):
-        tool_specification_from(giving(hint))
+    """With what to write instead; for a function of one argument too."""
+    fault = rf"the result of tool 'sample' has .*{kind}: {reason}"
+    for register in (tool_specification_from, taking_all):
+        with pytest.raises(ToolDeclarationError, match=fault) as caught:
+            register(giving(hint))
+        assert INSTEAD[reason] in str(caught.value.next_step)
 
 
-@pytest.mark.parametrize(
-    "hint",
-    [Awaitable[str], Iterator[str], Generator[str, None, None], AsyncIterator[str], Iterable[str], list[str], None],
-    ids=str,
-)
-def test_a_result_that_is_awaited_or_collected_is_fine(hint: Any) -> None:
-    """The items are collected, at most 100,000; the model gets a list."""
+RESULTS_TO_READ: dict[str, Any] = {
+    "a list": list[str],
+    "a sequence": Sequence[str],
+    "what may be a list": Iterable[str],
+    "text or nothing": str | None,
+    "nothing": None,
+    "anything": Any,
+    "any object": object,
+    "a page that has fields": Page,
+    "a type that is not known": "Nowhere",
+}
+
+
+@pytest.mark.parametrize("hint", RESULTS_TO_READ.values(), ids=RESULTS_TO_READ)
+def test_a_result_that_a_model_can_read_is_fine(hint: Any) -> None:
     assert tool_specification_from(giving(hint)).name == "sample"
+    assert taking_all(giving(hint)).name == "sample"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the statement came with Python 3.12")
+def test_a_named_type_may_hold_itself() -> None:
+    space: dict[str, Any] = {}
+    exec("type Tree = dict[str, Tree]", space)
+    assert tool_specification_from(giving(space["Tree"])).name == "sample"
+
+
+async def waits(a: int) -> str:
+    return str(a)
+
+
+async def waits_for_items(a: int) -> list[str]:
+    return [str(a)]
+
+
+@pytest.mark.parametrize("function", [waits, waits_for_items], ids=["a text", "a list"])
+def test_an_async_function_is_awaited(function: Any) -> None:
+    assert not DefaultToolExecutor(function).blocking
+    assert not taking_all(function).blocking
+
+
+def yields(a):  # type: ignore[no-untyped-def]
+    yield a
+
+
+async def yields_later(a):  # type: ignore[no-untyped-def]
+    yield a
+
+
+def yields_but_says_list(a: int) -> list[int]:  # type: ignore[misc]
+    yield a
+
+
+class Yields:
+    @tool("d")
+    def method(self, a: int) -> Any:
+        yield a
+
+    @classmethod
+    @tool("d")
+    async def of_class(cls, a: int) -> Any:
+        yield a
+
+    @staticmethod
+    @tool("d")
+    def static(a: int) -> Any:
+        yield a
+
+    def __call__(self, a: int) -> Any:
+        yield a
+
+
+YIELDING: dict[str, Any] = {
+    "without annotations": yields,
+    "without annotations, async": yields_later,
+    "with another annotation": yields_but_says_list,
+    "a partial": functools.partial(yields_later),
+    "a method": Yields().method,
+    "a class method": Yields.of_class,
+    "a static method": Yields.static,
+    "an object that is called": Yields(),
+}
+
+
+@pytest.mark.parametrize("function", YIELDING.values(), ids=YIELDING)
+def test_a_function_that_yields_is_refused_whatever_its_annotation_says(function: Any) -> None:
+    for register in (tool_specification_from, DefaultToolExecutor, taking_all):
+        with pytest.raises(ToolDeclarationError, match=r"the function of tool '\w+' yields") as caught:
+            register(function)
+        assert "Return a list" in str(caught.value.next_step)
+
+
+def test_of_an_object_the_tool_that_yields_is_named() -> None:
+    with pytest.raises(ToolDeclarationError, match="the function of tool 'method' yields"):
+        ToolService(Yields())
 
 
 # -- unions --------------------------------------------------------------------------------------
@@ -214,6 +344,61 @@ CLEAR: dict[str, Any] = {
 @pytest.mark.parametrize("hint", CLEAR.values(), ids=CLEAR)
 def test_a_union_whose_members_can_be_told_apart_is_fine(hint: Any) -> None:
     assert "a" in tool_specification_from(taking(hint)).parameters.properties
+
+
+@dataclass
+class WithCallable:
+    done: Callable[[str], None]
+
+
+class WithFuture(BaseModel):
+    model_config = {"arbitrary_types_allowed": True}
+    row: asyncio.Future[int]
+
+
+class WithStream(TypedDict):
+    lines: AsyncIterator[str]
+
+
+@dataclass
+class WithUnion:
+    day: str | date
+
+
+class WithModels(BaseModel):
+    document: list[Invoice | Bill]
+
+
+@dataclass
+class Fine:
+    """A class variable is no field."""
+
+    when: ClassVar[Callable[[], date]] = date.today
+    names: Iterable[str] = ()
+
+
+class Discriminated(BaseModel):
+    document: Invoice | Bill = Field(discriminator="kind")
+
+
+INPUTS: dict[str, tuple[Any, str]] = {
+    "a callable": (WithCallable, f"parameter 'done' of tool 'it' has type Callable: {RUN}"),
+    "a future": (WithFuture, f"parameter 'row' of tool 'it' has type Future: {WAIT}"),
+    "a stream": (WithStream, f"parameter 'lines' of tool 'it' has type AsyncIterator: {DRAW}"),
+    "a union": (WithUnion, "parameter 'day' of tool 'it' may be str or date"),
+    "a union of models": (WithModels, "parameter 'document' of tool 'it' may be Invoice or Bill"),
+}
+
+
+@pytest.mark.parametrize(("kind", "fault"), INPUTS.values(), ids=INPUTS)
+def test_the_fields_of_an_input_type_are_parameters(kind: Any, fault: str) -> None:
+    with pytest.raises(ToolDeclarationError, match=fault):
+        function_tool(lambda it: "", name="it", input_type=kind)
+
+
+@pytest.mark.parametrize("kind", [Fine, Discriminated], ids=["a list", "told apart by a discriminator"])
+def test_an_input_type_whose_fields_json_can_say_is_fine(kind: Any) -> None:
+    assert function_tool(lambda it: "", name="it", input_type=kind).name == "it"
 
 
 # -- absent, null and default --------------------------------------------------------------------

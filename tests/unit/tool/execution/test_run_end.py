@@ -1,13 +1,16 @@
-"""What is noted for the end of a run and must not fail unseen; and what a resumed run knows of before."""
+"""What is noted for the end of a run and must not fail unseen, who learns of it, and what a resumed run knows of
+before."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from agentforge import ScriptedChatModel, ToolService
+from agentforge import ScriptedChatModel, ToolContext, ToolService, tool
 from agentforge.client import ChatClient
 from agentforge.model.scripted import call
 from agentforge.tool.execution import Ask, PlannedCall, Proceed, Run, ToolLoopState, ToolOutcome
@@ -113,3 +116,26 @@ async def test_a_resumed_run_has_the_executions_of_before_each_with_its_own_resu
         ("d: nothing", 2, ToolOutcome.OK),
     ]
     assert seen[1:3] == [(1, ["a: nothing"])] * 2
+
+
+async def test_a_tool_on_a_thread_learns_that_whoever_waited_for_its_run_has_left() -> None:
+    """It cannot be interrupted, and looks itself."""
+    begun, over = threading.Event(), threading.Event()
+
+    @tool
+    def looks(context: ToolContext) -> str:
+        "Looks whether it is to stop."
+        context.cancellation.on_request(over.set)
+        begun.set()
+        over.wait(10)
+        return "x"
+
+    with ToolService(looks) as service:
+        run = Run()
+        task = asyncio.create_task(service.chat(ScriptedChatModel([call("looks")]), None, "q", context=run))
+        await asyncio.to_thread(begun.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert over.is_set()
+    assert run.cancellation.reason == "whoever waited for the run was cancelled"
