@@ -34,7 +34,7 @@ from agentforge.model import (
     UserMessage,
 )
 from agentforge.model.scripted import ScriptedChatModel
-from agentforge.tool import BoundTool, MemoryId, P, ReturnBehavior, ToolSource, tool
+from agentforge.tool import BoundTool, Hidden, MemoryId, P, ReturnBehavior, ToolSource, tool
 from agentforge.tool.error import ToolErrorContext, ToolErrorHandlerResult
 from agentforge.tool.execution import (
     Run,
@@ -51,7 +51,7 @@ from agentforge.tool.execution import (
 
 if typing.TYPE_CHECKING:
     from agentforge.advisor import Advised, Advisor, Chain
-    from agentforge.client import ChatClient
+    from agentforge.client import ChatClient, Result, ai_service, system, user
     from agentforge.container import AgentForge
 
 __version__ = "0.1.0"
@@ -71,6 +71,7 @@ __all__ = (
     "ChatRequestParameters",
     "ChatResponse",
     "FinishReason",
+    "Hidden",
     "ImageContent",
     "MemoryId",
     "ModelError",
@@ -78,6 +79,7 @@ __all__ = (
     "P",
     "ResponseDone",
     "ResponseFormat",
+    "Result",
     "ReturnBehavior",
     "Run",
     "RunError",
@@ -105,7 +107,10 @@ __all__ = (
     "ToolSpecification",
     "ToolStarted",
     "UserMessage",
+    "ai_service",
+    "system",
     "tool",
+    "user",
 )
 
 # What stands on the layers above, and is loaded when it is used.
@@ -115,6 +120,10 @@ _HOME = {
     "AgentForge": "container",
     "Chain": "advisor",
     "ChatClient": "client",
+    "Result": "client",
+    "ai_service": "client",
+    "system": "client",
+    "user": "client",
 }
 
 __getattr__, __dir__ = loaded_later(globals(), _HOME)

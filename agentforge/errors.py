@@ -5,6 +5,7 @@ AgentForgeError
 ├── ConfigurationError                     AF100   a setting that cannot be honoured
 │   ├── ConfigurationFaults                AF1xx   a file's faults, all at once, each with its own code
 │   ├── AdvisorOrderError                  AF124   advisors that cannot stand in one chain
+│   ├── ServiceDeclarationError (TypeError)  AF125  an interface that no AI service can be made of
 │   ├── PluginError                        AF201   a plugin that cannot be used
 │   ├── BeanTypeError                      AF202   a bean type that is declared wrongly
 │   ├── ComponentError                     AF203   a component that is not there or cannot be made
@@ -43,7 +44,8 @@ AgentForgeError
 │   ├── RunArgumentError (TypeError)       AF505   an argument of a run that is not what it must be
 │   ├── AdvisorError                       AF510   an advisor did what a chain cannot go on with
 │   ├── BudgetExceededError                AF511   a limit of a budget is used up
-│   └── StructuredOutputError              AF512   an answer that has not the form it was to have
+│   ├── StructuredOutputError              AF512   an answer that has not the form it was to have
+│   └── ServiceSuspendedError              AF513   a service's turn waits for a decision
 └── ChatMemoryError                        AF600   the memory of conversations
     ├── MemoryConflictError                AF601   somebody else stored the conversation meanwhile
     ├── ConversationSuspendedError         AF602   a new turn while one waits for a decision
@@ -57,7 +59,7 @@ AgentForgeError
 Codes never change their meaning. ``message`` says what was wrong and where; ``next_step`` says what
 to do. Neither ever holds a secret: whoever raises masks first (see `agentforge.masking`). The classes below
 `ConfigurationError` are where they are raised: in `agentforge.config`, `agentforge.plugin`, `agentforge.container` and
-`agentforge.advisor`; those of memory in `agentforge.memory`.
+`agentforge.advisor`; those of AI services in `agentforge.client`, those of memory in `agentforge.memory`.
 """
 
 from __future__ import annotations

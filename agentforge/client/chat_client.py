@@ -22,7 +22,7 @@ from agentforge.model import (
     ToolChoice,
     UserMessage,
 )
-from agentforge.tool.execution import Run, RunEvent, RunStream, ToolChatResult, ToolService
+from agentforge.tool.execution import Emit, Run, RunEvent, RunStream, ToolChatResult, ToolService
 from agentforge.tool.execution.asked import Messages, check_asked
 
 __all__ = ("ChatClient",)
@@ -167,11 +167,19 @@ class ChatClient:
         """Hold a prompt's turn in a run; `Prompt.call` is the way to say it."""
         return await hold(self._turn(prompt), run)
 
-    def streamed(self, prompt: Prompt, run: Run) -> RunStream:
+    def streamed(self, prompt: Prompt, run: Run, *, nested: bool = False) -> RunStream:
         """`hold` as events; `Prompt.stream` is the way to say it."""
         check_asked(None, self.model, "stream")
         turn = self._turn(prompt)
-        return RunStream(run, lambda emit: hold(turn, run, emit))
+
+        async def work(emit: Emit) -> ToolChatResult:
+            run.tells = emit if nested else None
+            try:
+                return await hold(turn, run, emit)
+            finally:
+                run.tells = None  # it leads back to the stream, which has the run
+
+        return RunStream(run, work)
 
     def close(self) -> None:
         """Close the service, where it is the client's own; safe to call twice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from agentforge.advisor import Advisor, Link
@@ -69,8 +69,9 @@ class Prompt:
         return replace(self, context_values={**(self.context_values or {}), **(values or {}), **more})
 
     def parameters(self, parameters: ChatRequestParameters | None = None, **values: Any) -> Self:
-        """Parameters of the request, over the client's: as an object, or by name (``temperature=0``)."""
-        made = ChatRequestParameters.merge(parameters, ChatRequestParameters(**values) if values else None)
+        """Parameters of the request, over the client's: as an object, or by name (``temperature=0``). Raises
+        `RunArgumentError` for a name that there is not."""
+        made = ChatRequestParameters.merge(parameters, _parameters(values) if values else None)
         return replace(self, overrides=ChatRequestParameters.merge(self.overrides, made))
 
     def advisors(self, *advisors: Advisor) -> Self:
@@ -104,17 +105,23 @@ class Prompt:
         """Hold the turn. Raises what `ToolService.chat` and the advisors raise; each error carries ``partial``."""
         return await self.client.hold(self, self.run(context))
 
-    def stream(self, context: Run | None = None) -> RunStream:
-        """`call` as events: ``async with prompt.stream() as events: async for event in events: ...``"""
-        return self.client.streamed(self, self.run(context))
+    def stream(self, context: Run | None = None, *, nested: bool = False) -> RunStream:
+        """`call` as events: ``async with prompt.stream() as events: async for event in events: ...``
+
+        With ``nested`` those of the runs that its tools hold are among them, services that are tools say; each event
+        has the id of its run and of that run's parent.
+        """
+        return self.client.streamed(self, self.run(context), nested=nested)
 
     def call_sync(self, context: Run | None = None) -> ToolChatResult:
         """`call` for synchronous code; works in a notebook too."""
         return self.client.service.run_sync(self.client.model, self.call(context))
 
-    def stream_sync(self, context: Run | None = None) -> AbstractContextManager[Iterator[RunEvent]]:
+    def stream_sync(
+        self, context: Run | None = None, *, nested: bool = False
+    ) -> AbstractContextManager[Iterator[RunEvent]]:
         """`stream` for synchronous code: ``with prompt.stream_sync() as events: for event in events: ...``"""
-        return self.client.service.events_sync(self.client.model, self.stream(context))
+        return self.client.service.events_sync(self.client.model, self.stream(context, nested=nested))
 
     # -- for a value -----------------------------------------------------------------------------
 
@@ -188,3 +195,17 @@ def _message(given: str | ChatMessage) -> ChatMessage:
             f"{type(given).__name__} is no message", next_step="Give texts and messages, not a list of them."
         )
     return given
+
+
+def _parameters(values: Mapping[str, Any]) -> ChatRequestParameters:
+    known = [field.name for field in fields(ChatRequestParameters)]
+    for name in values:
+        if name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, n=1)
+            raise RunArgumentError(
+                f"a request has no parameter {name!r}",
+                next_step=f"Did you mean {near[0]!r}?" if near else "What a provider alone knows is custom_parameters.",
+            )
+    return ChatRequestParameters(**values)

@@ -56,9 +56,13 @@ class StructuredPrompt(Generic[T]):
     output: OutputType[T]
 
     @classmethod
-    def of(cls, prompt: Prompt, output: Any, mode: StructuredMode, max_reprompts: int) -> Self:
+    def of(
+        cls, prompt: Prompt, output: Any, mode: StructuredMode, max_reprompts: int, *, checks_direct: bool = True
+    ) -> Self:
         """The prompt with the advisor for it, in the place of another one."""
-        advisor: StructuredOutputAdvisor[T] = StructuredOutputAdvisor(output, mode, max_reprompts)
+        advisor: StructuredOutputAdvisor[T] = StructuredOutputAdvisor(
+            output, mode, max_reprompts, checks_direct=checks_direct
+        )
         added = (*prompt.added, advisor)
         links = tuple(
             link
@@ -75,14 +79,16 @@ class StructuredPrompt(Generic[T]):
         """`call` for synchronous code."""
         return self.read(self.prompt.call_sync(context))
 
-    def stream(self, context: Run | None = None) -> RunStream:
+    def stream(self, context: Run | None = None, *, nested: bool = False) -> RunStream:
         """`call` as events. Texts are pieces of the JSON, which nobody has checked; `read` the result of the last
         event, `RunFinished`."""
-        return self.prompt.stream(context)
+        return self.prompt.stream(context, nested=nested)
 
-    def stream_sync(self, context: Run | None = None) -> AbstractContextManager[Iterator[RunEvent]]:
+    def stream_sync(
+        self, context: Run | None = None, *, nested: bool = False
+    ) -> AbstractContextManager[Iterator[RunEvent]]:
         """`stream` for synchronous code."""
-        return self.prompt.stream_sync(context)
+        return self.prompt.stream_sync(context, nested=nested)
 
     def read(self, result: ToolChatResult) -> StructuredReply[T]:
         """The reply of a result of this prompt."""

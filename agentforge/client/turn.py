@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,12 +15,15 @@ from agentforge.tool import BoundTool, ToolSource
 from agentforge.tool.execution import (
     Emit,
     Run,
+    RunFinished,
     RunScope,
+    RunStarted,
     ToolChatResult,
     ToolExecution,
     ToolFinished,
     ToolGate,
     ToolService,
+    current_run_loop,
     history_of,
 )
 from agentforge.tool.execution.asked import Messages
@@ -48,6 +52,20 @@ class Turn:
 async def hold(turn: Turn, run: Run, emit: Emit | None = None) -> ToolChatResult:
     """The turn's result; with ``emit`` its events are told on the way. However it ends, ``run.messages`` is a valid
     history, and errors carry ``partial``."""
+    above = _listening_above(run) if emit is None else None
+    if above is None:
+        return await _held(turn, run, emit)
+    run.tells = above
+    try:
+        await above(RunStarted())
+        result = await _held(turn, run, above)
+        await above(RunFinished(result))
+    finally:
+        run.tells = None
+    return result
+
+
+async def _held(turn: Turn, run: Run, emit: Emit | None) -> ToolChatResult:
     history, notices = history_of(turn.messages)
     run.begin()
     run.messages = history
@@ -88,6 +106,22 @@ async def hold(turn: Turn, run: Run, emit: Emit | None = None) -> ToolChatResult
         returned_directly=advised.returned_directly,
         run_id=run.id,
     )
+
+
+def _listening_above(run: Run) -> Emit | None:
+    """Where the events of a run are told that works for another one, with its own ids; ``None`` where nobody asked for
+    them, and for a run on another event loop than that one's."""
+    above = run.parent.tells if run.parent is not None else None
+    if above is None or current_run_loop() is not asyncio.get_running_loop():
+        return None
+    tells, run_id, parent_id = above, run.id, run.parent_id
+
+    async def tell(event: Event) -> None:
+        if event.run_id is None:
+            event.run_id, event.parent_run_id = run_id, parent_id
+        await tells(event)
+
+    return tell
 
 
 def _gates_of(turn: Turn) -> Iterator[ToolGate]:

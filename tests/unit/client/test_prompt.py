@@ -335,6 +335,20 @@ async def test_what_makes_no_sense_is_said() -> None:
         ChatClient("model")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("temprature", "Did you mean 'temperature'?"),
+        ("enable_thinking", "What a provider alone knows is custom_parameters."),
+    ],
+)
+def test_a_parameter_that_there_is_not_is_named(name: str, step: str) -> None:
+    """With the nearest one, before anything is sent."""
+    with pytest.raises(RunArgumentError, match=name) as caught:
+        ChatClient(ScriptedChatModel([])).prompt("?").parameters(**{name: 1})
+    assert caught.value.next_step == step
+
+
 async def test_an_error_of_an_advisor_carries_what_was_done() -> None:
     class Failing:
         async def advise(self, run: Run, request: ChatRequest, chain: Chain) -> Advised:
