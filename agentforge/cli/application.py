@@ -49,6 +49,7 @@ def compiled(options: argparse.Namespace, console: Console) -> AgentForge:
     app = load(options, console)
     app.check()
     console.secrets |= app.plan.secrets
+    console.loggers = app.plan.components.roots
     log_level(app.settings.log_level)
     for warning in app.warnings:
         console.say(f"warning: {warning}", style="yellow")

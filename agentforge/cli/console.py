@@ -28,7 +28,8 @@ class Console:
     """The three streams of one command and how it writes to them.
 
     ``json`` asks for data instead of text, ``debug`` for tracebacks. ``secrets`` are masked in data; texts are masked
-    where they are made. ``environment`` holds the process's variables.
+    where they are made. ``loggers`` are those of the application, beside the framework's. ``environment`` holds the
+    process's variables.
     """
 
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO, environment: Mapping[str, str]) -> None:
@@ -39,6 +40,7 @@ class Console:
         self.json = False
         self.debug = False
         self.secrets = Secrets()
+        self.loggers: tuple[str, ...] = ()
         self.on_terminal = _is_terminal(stdout)
         self._coloured = _is_terminal(stderr) and _wants_colour(environment)
 

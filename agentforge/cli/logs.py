@@ -1,4 +1,4 @@
-"""What the framework logs while a command runs: short lines on standard error."""
+"""What the framework and the application log while a command runs: short lines on standard error."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 
 class _ConsoleHandler(logging.Handler):
-    """Says each record; tracebacks only with ``--debug``, and of other libraries only warnings and worse."""
+    """Says each record; tracebacks only with ``--debug``, and of other libraries only warnings and worse.
+
+    The application's own loggers are those of its ``scan`` roots and of the modules below them.
+    """
 
     def __init__(self, console: Console) -> None:
         super().__init__()
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno < logging.WARNING and not record.name.startswith("agentforge"):
+        if record.levelno < logging.WARNING and not self._is_own(record.name):
             return
         try:
             text = self.format(record)
@@ -30,6 +33,9 @@ class _ConsoleHandler(logging.Handler):
         if not self._console.debug:
             text = text.partition(_TRACEBACK)[0].rstrip()
         self._console.say(f"{record.levelname.lower()}: {self._console.secrets.mask(text)}", style="yellow")
+
+    def _is_own(self, name: str) -> bool:
+        return name.startswith("agentforge") or any(f"{name}.".startswith(f"{own}.") for own in self._console.loggers)
 
 
 @contextmanager

@@ -12,19 +12,21 @@ from agentforge.cli.usage import Parser, near_miss
 from agentforge.errors import ConfigurationError, UnknownToolError
 
 if TYPE_CHECKING:
+    from agentforge.client import ChatClient
     from agentforge.container import AgentForge
     from agentforge.model import ToolSpecification
-    from agentforge.tool.execution import ToolService
+    from agentforge.tool.execution import Run, ToolService
 
-__all__ = ("Offer", "add_bean_option", "find", "offers")
+__all__ = ("Offer", "add_bean_option", "find", "offers", "run_for")
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What one bean offers: the bean's id, its service, and the tools."""
+    """What one bean offers: the bean's id, its service, the client where it is one, and the tools."""
 
     bean: str
     service: ToolService
+    client: ChatClient | None
     tools: tuple[ToolSpecification, ...]
 
     def named(self, name: str) -> ToolSpecification | None:
@@ -60,14 +62,24 @@ async def offers(app: AgentForge, options: argparse.Namespace) -> tuple[Offer, .
     made = []
     for id_ in ids:
         bean = await app.resolve(id_)
-        service: ToolService = bean.service if isinstance(bean, ChatClient) else bean
-        made.append(Offer(id_, service, await _tools(service)))
+        client = bean if isinstance(bean, ChatClient) else None
+        service: ToolService = bean if client is None else client.service
+        made.append(Offer(id_, service, client, await _tools(service, run_for(client))))
     return tuple(made)
 
 
+def run_for(client: ChatClient | None) -> Run:
+    """A run as a turn of the client has it, with its tool context, tenant, roles and memory id."""
+    from agentforge.tool.execution import Run
+
+    return Run() if client is None else client.prompt().run()
+
+
 def find(found: Sequence[Offer], name: str) -> tuple[Offer, ToolSpecification]:
-    """The first offer of a tool of this name. Raises `UnknownToolError`, and `ConfigurationError` when beans offer
-    different tools under it."""
+    """The first offer of a tool of this name, of clients before services: theirs is what a model would call.
+
+    Raises `UnknownToolError`, and `ConfigurationError` when beans offer different tools under it.
+    """
     having = [(offer, tool) for offer in found if (tool := offer.named(name)) is not None]
     if not having:
         known = tuple(dict.fromkeys(tool.name for offer in found for tool in offer.tools))
@@ -79,13 +91,13 @@ def find(found: Sequence[Offer], name: str) -> tuple[Offer, ToolSpecification]:
         raise ConfigurationError(
             f"several beans offer different tools named {name!r}: {beans}", next_step="Add --bean NAME."
         )
-    return having[0]
+    return next((each for each in having if each[0].client is not None), having[0])
 
 
-async def _tools(service: ToolService) -> tuple[ToolSpecification, ...]:
+async def _tools(service: ToolService, run: Run) -> tuple[ToolSpecification, ...]:
     """What a model gets in the first request of a turn: a scripted one is asked, and its request looked at."""
     from agentforge.model.scripted import ScriptedChatModel
 
     model = ScriptedChatModel(["No more."])
-    await service.chat(model, None, "Which tools are there?")
+    await service.chat(model, None, "Which tools are there?", context=run)
     return tuple(model.requests[0].parameters.tools)

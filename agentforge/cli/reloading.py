@@ -89,6 +89,7 @@ class Reloader:
         if self._watch is not None:
             self._watch.renew()
         console.secrets |= app.plan.secrets
+        console.loggers = app.plan.components.roots
         for warning in app.warnings:
             console.say(f"warning: {warning}", style="yellow")
         self._conversation.use(client, self._show(client))

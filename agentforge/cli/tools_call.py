@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentforge.cli.application import compiled
 from agentforge.cli.console import Console, not_text
 from agentforge.cli.ending import run_in_order
-from agentforge.cli.offered import Offer, add_bean_option, find, offers
+from agentforge.cli.offered import Offer, add_bean_option, find, offers, run_for
 from agentforge.cli.text import count, is_text
 from agentforge.cli.usage import Parser
 from agentforge.errors import AgentForgeError, ToolError, ToolExecutionError
@@ -66,12 +66,12 @@ async def _call(options: argparse.Namespace, console: Console, text: str) -> Non
 
 
 async def _executed(offer: Offer, name: str, text: str) -> ToolExecution:
-    """A scripted model asks for the call, so that it takes the whole way."""
+    """A scripted model asks for the call, so that it takes the whole way, in a turn of the client whose tool it is."""
     from agentforge.model.scripted import ScriptedChatModel, call
 
     model = ScriptedChatModel([call(name, text), "Done."])
     try:
-        result = await offer.service.chat(model, None, f"Call {name}.")
+        result = await offer.service.chat(model, None, f"Call {name}.", context=run_for(offer.client))
     except Exception as error:
         done = getattr(getattr(error, "partial", None), "tool_executions", ())
         if not done:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -101,6 +101,7 @@ def read_bean(
     mark: Mark | None = None,
     path: str | None = None,
     anonymous: bool = False,
+    usual: Sequence[str] = (),
 ) -> BeanDefinition | None:
     """Check one bean, declared or written in place (``anonymous``); ``None`` when it is no mapping.
 
@@ -113,6 +114,7 @@ def read_bean(
         mark: Where the bean's name stands, by default where its mapping begins.
         path: The dotted path for faults, by default ``beans.ID``.
         anonymous: Whether it stands inside the settings of another.
+        usual: The types that it may have there, for the report that it has none.
     """
     mark = node.mark if mark is None else mark
     path = f"beans.{bean_id}" if path is None else path
@@ -133,7 +135,7 @@ def read_bean(
     if found is None:
         if options.abstract:
             return BeanDefinition(bean_id, "", mark, settings, options, mark)
-        _report_no_type(bean_id, node, options, mark, path, reporter)
+        _report_no_type(bean_id, node, options, mark, path, reporter, anonymous, usual)
         # It is declared all the same, so that those who name it are not at fault.
         return BeanDefinition(bean_id, "", mark, settings, options, mark, anonymous)
     if not isinstance(found, ScalarNode) or not found.text or is_nothing(found):
@@ -221,17 +223,26 @@ def _report_stray(bean_id: str, entry: Entry, known: list[str], reporter: Report
 
 
 def _report_no_type(
-    bean_id: str, node: MappingNode, options: BeanOptions, mark: Mark, path: str, reporter: Reporter
+    bean_id: str,
+    node: MappingNode,
+    options: BeanOptions,
+    mark: Mark,
+    path: str,
+    reporter: Reporter,
+    anonymous: bool,
+    usual: Sequence[str],
 ) -> None:
     lost = any(fault.path.endswith(".bean.extends") for fault in reporter.diagnostics)
     if lost and node_at(node, ("bean", "extends")) is not None:
         return  # the base that would give it may be what is missing
     near = nearest("type", node.entries)
+    what = f"'{bean_id}' is a bean, and its definition in place" if anonymous else f"the bean '{bean_id}'"
+    such, kind = ":" if len(usual) == 1 else ", such as", usual[0] if usual else "scripted"
     reporter.report(
         codes.MISSING_KEY,
-        f"the bean '{bean_id}' has no 'type'" + (f", nor has '{options.extends[0]}'" if options.extends else ""),
+        f"{what} has no 'type'" + (f", nor has '{options.extends[0]}'" if options.extends else ""),
         node.entries[near].key_mark if near else mark,
-        next_step="Did you mean 'type'?" if near else "Say what it is, such as 'type: scripted'.",
+        next_step="Did you mean 'type'?" if near else f"Say what it is{such} 'type: {kind}'.",
         path=f"{path}.type",
     )
 

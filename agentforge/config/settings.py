@@ -42,7 +42,7 @@ class AgentForgeSettings(BaseSettings):
     )
 
     log_level: Literal["debug", "info", "warning", "error", "critical"] = "warning"
-    """The least severe messages that are logged."""
+    """The least severe messages that are shown, of the framework and the modules of `scan`; of others warnings."""
     config: Path = Path("agentforge.yaml")
     """The configuration file."""
     profiles: tuple[str, ...] = ()

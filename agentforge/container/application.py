@@ -191,9 +191,9 @@ class AgentForge:
     def get(self, key: str) -> Any: ...
 
     @overload
-    def get(self, key: type[_T]) -> _T: ...
+    def get(self, key: Callable[..., _T]) -> _T: ...  # a protocol is no concrete class to a type checker
 
-    def get(self, key: str | type[Any]) -> Any:
+    def get(self, key: Any) -> Any:
         """A bean by its id or alias, or the one bean of a type: its contract or its class.
 
         A prototype is made anew and belongs to the caller, who starts and closes it. Raises `BeanNotFoundError` when
@@ -215,9 +215,9 @@ class AgentForge:
     async def resolve(self, key: str) -> Any: ...
 
     @overload
-    async def resolve(self, key: type[_T]) -> _T: ...
+    async def resolve(self, key: Callable[..., _T]) -> _T: ...
 
-    async def resolve(self, key: str | type[Any]) -> Any:
+    async def resolve(self, key: Any) -> Any:
         """As `get`, and awaits the start of a lazy bean and of those that are made for it."""
         while True:
             beans = self._running()

@@ -7,12 +7,14 @@ from typing import Any
 
 from agentforge.config import Mark, Reporter, RootDefinition, did_you_mean, listed, mark_of, with_article
 from agentforge.container import codes
+from agentforge.container.advice import implementing, words_for_misfit
 from agentforge.container.arguments import PlainValues
 from agentforge.container.draft import Draft, Reference
 from agentforge.container.known import Known, takes_callable
 from agentforge.container.plan import Pending
+from agentforge.errors import ConfigurationError
 from agentforge.masking import Secrets
-from agentforge.plugin import ComponentError, Components, Need, fits
+from agentforge.plugin import Catalogue, ComponentError, Components, Need, fits
 
 __all__ = ("Autowiring",)
 
@@ -21,10 +23,17 @@ class Autowiring:
     """Fills the arguments of all drafts whose type makes a component."""
 
     def __init__(
-        self, known: Known, components: Components, root: RootDefinition, reporter: Reporter, secrets: Secrets
+        self,
+        known: Known,
+        components: Components,
+        catalogue: Catalogue,
+        root: RootDefinition,
+        reporter: Reporter,
+        secrets: Secrets,
     ) -> None:
         self._known = known
         self._components = components
+        self._catalogue = catalogue
         self._root = root
         self._reporter = reporter
         self._plain = PlainValues(known, components, reporter, secrets)
@@ -71,13 +80,14 @@ class Autowiring:
         return True
 
     def _needs_of(self, draft: Draft) -> Mapping[str, Need] | None:
-        name, called = _component(draft), draft.bean_type is not None and draft.bean_type.called
+        name, kind = _component(draft), draft.bean_type
+        assert kind is not None
         try:
-            provided = self._components.provided_by(name, called=called)
-            needs = self._components.needs(name, called=called)
-        except ComponentError as error:
-            field = draft.bean_type.component if draft.bean_type is not None else None
-            self._report(draft, codes.BAD_COMPONENT, error.message, error.next_step, field)
+            provided = kind.provided_by(self._components, name)
+            needs = kind.needs_of(self._components, name)
+        except ConfigurationError as error:
+            code = codes.BAD_COMPONENT if isinstance(error, ComponentError) else error.code
+            self._report(draft, code, error.message, error.next_step, kind.component)
             return None
         if draft.provides is None:
             draft.provides = provided
@@ -123,12 +133,7 @@ class Autowiring:
         elif len(fitting) == 1:
             self._use(draft, need, fitting[0].id, draft.mark)
         elif fitting:
-            names = [each.id for each in fitting]
-            message = f"'{need.name}' of {_component(draft)} needs one {need.kind.__name__}, and several fit: " + (
-                listed(names)
-            )
-            step = f"Mark one with 'bean: {{primary: true}}', or write 'arguments: {{{need.name}: {names[0]}}}'."
-            self._report(draft, codes.AMBIGUOUS_BEAN, message, step)
+            self._report_several(draft, need, fitting)
         elif need.required and not self._unknown:
             self._report_none(draft, need)
 
@@ -194,9 +199,9 @@ class Autowiring:
         misfit = there.provides is not None and not fits(there.provides, need.kind)
         if there.provides is not None and misfit and (need.provider or not comes_callable):
             given = with_article(there.provides.__name__)
-            message = f"'{need.name}' needs {with_article(kind)}, and '{name}' is {given}"
-            fitting = listed(each.id for each in self._fitting(draft, need))
-            step = f"Beans that fit: {fitting}." if fitting else "No bean here fits; declare one."
+            fitting = [each.id for each in self._fitting(draft, need)]
+            more, step = words_for_misfit(there, there.provides, need.kind, fitting)
+            message = f"'{need.name}' needs {with_article(kind)}, and '{name}' is {given}{more}"
             self._report(draft, codes.WRONG_BEAN, message, step, path)
             return
         reason = f"listed at {mark}" if need.many else ""
@@ -240,27 +245,40 @@ class Autowiring:
             for each in self._fitting_of[kind]
             if each is not draft and (need.provider or not each.options.provider)
         ]
-        primary = [] if need.many or need.by_name else [each for each in fitting if each.options.primary]
-        return primary or fitting
+        if need.many or need.by_name:
+            return fitting
+        primary = [each for each in fitting if each.options.primary]
+        return primary or [each for each in fitting if _answers(each, kind)] or fitting
+
+    def _report_several(self, draft: Draft, need: Need, fitting: list[Draft]) -> None:
+        kind = need.kind
+        assert kind is not None
+        names = listed(each.id for each in fitting)
+        message = f"'{need.name}' of {_component(draft)} needs one {kind.__name__}, and several fit: {names}"
+        # Of a protocol many are one by chance; those that were made for it come first.
+        meant = [each.id for each in fitting if each.provides is not None and kind in each.provides.__mro__]
+        declare = None if meant else implementing(kind, self._components, self._catalogue)
+        if declare is None:
+            name = (meant or [fitting[0].id])[0]
+            step = f"Mark one with 'bean: {{primary: true}}', or write 'arguments: {{{need.name}: {name}}}'."
+        else:
+            step = f"Declare a bean for it, such as {declare}, and mark that one with 'bean: {{primary: true}}'."
+        self._report(draft, codes.AMBIGUOUS_BEAN, message, step)
 
     def _report_none(self, draft: Draft, need: Need) -> None:
         assert need.kind is not None
         kind = need.kind.__name__
         message = f"'{need.name}' of {_component(draft)} needs {with_article(kind)}, and no bean is one"
-        step = f"Declare a bean that is {with_article(kind)}."
         behind = [each.id for each in self._fitting_of.get(need.kind, ()) if each.options.provider]
         if behind:
             step = f"'{behind[0]}' gives its users a callable: declare the parameter as Callable[[], {kind}]."
         else:
-            step = self._out_step(kind) or step
+            declare = implementing(need.kind, self._components, self._catalogue)
+            step = f"Declare a bean that is {with_article(kind)}" + (f", such as {declare}" if declare else "")
+            # One of these could have been meant.
+            out = [name for name, absent in self._known.absent.items() if not absent.abstract]
+            step += f"; out by their conditions are {listed(out)}." if out else "."
         self._report(draft, codes.NO_BEAN, message, step)
-
-    def _out_step(self, kind: str) -> str | None:
-        """What to say of beans that could have been meant, had they not been out."""
-        out = [name for name, absent in self._known.absent.items() if not absent.abstract]
-        if not out:
-            return None
-        return f"Declare a bean that is {with_article(kind)}; out by their conditions are {listed(out)}."
 
     @property
     def _unknown(self) -> bool:
@@ -276,6 +294,10 @@ class Autowiring:
     def _report(self, draft: Draft, code: str, message: str, next_step: str | None, path: str | None = None) -> None:
         where = f"beans.{draft.id}" + (f".{path}" if path else "")
         self._reporter.report(code, message, self._place(draft, path), next_step=next_step, path=where)
+
+
+def _answers(draft: Draft, kind: type) -> bool:
+    return draft.bean_type is not None and draft.provides is not None and draft.bean_type.answers(draft.provides, kind)
 
 
 def _component(draft: Draft) -> str:

@@ -100,7 +100,9 @@ class _Compiler:
         self._check_names()
         for bean_id, definition in read.definition.beans.items():
             self._declare(known.drafts[bean_id], definition, f"beans.{bean_id}")
-        whole = Autowiring(known, read.components, read.definition, self._reporter, self._secrets).run()
+        whole = Autowiring(
+            known, read.components, self._catalogue, read.definition, self._reporter, self._secrets
+        ).run()
         check_methods(known, whole=whole, components=read.components, tree=read.tree, reporter=self._reporter)
         relations = Relations(known, self._reporter)
         relations.check_contracts()
@@ -113,6 +115,7 @@ class _Compiler:
             folder_of=lambda mark: folder_of(mark, self._layers),
             reporter=self._reporter,
             secrets=self._secrets,
+            inside=self._layers.folder if self._layers.trust == "data" else None,
         )
         self._reporter.raise_if_any()
         return Plan(

@@ -27,8 +27,10 @@ def run_checks(
     folder_of: Callable[[Mark], Path],
     reporter: Reporter,
     secrets: Secrets,
+    inside: Path | None = None,
 ) -> None:
-    """Ask the type of every bean that has no faults so far; ``whole`` are those whose component is known.
+    """Ask the type of every bean that has no faults so far; ``whole`` are those whose component is known,
+    ``inside`` the folder that a stranger's files may not leave.
 
     A check that raises is reported as a fault of its type.
     """
@@ -48,7 +50,7 @@ def run_checks(
             continue
         if kind.component is not None and draft.id not in whole:
             continue
-        context = CheckContext(draft.id, folder_of(draft.mark), components, environment, look_up, shared)
+        context = CheckContext(draft.id, folder_of(draft.mark), components, environment, look_up, shared, inside=inside)
         try:
             for finding in kind.check(draft.settings, context) or ():
                 _report(draft, finding, reporter, secrets)

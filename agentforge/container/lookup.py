@@ -32,7 +32,11 @@ def find_bean(plan: Plan, key: str | type[Any], made: Callable[[PlannedBean], ob
             for bean in candidates
             if not bean.lazy and bean.options.scope == "singleton" and key in type(made(bean)).__mro__
         ]
-    fitting = [bean for bean in fitting if bean.options.primary] or fitting
+    fitting = (
+        [bean for bean in fitting if bean.options.primary]
+        or [bean for bean in fitting if bean.bean_type is not None and bean.bean_type.answers(bean.provides, key)]
+        or fitting
+    )
     if len(fitting) == 1:
         return fitting[0]
     if fitting:

@@ -43,6 +43,8 @@ def _class_of(draft: Draft, components: Components) -> type | None:
     """The class whose object is started: that of the bean, or the one behind a source of tools."""
     if draft.bean_type is None or draft.bean_type.called or draft.component is None:
         return None
+    if draft.bean_type.implements is not None:
+        return draft.provides
     found = components.find(draft.component)
     is_it = draft.provides is found or draft.bean_type.name == "python_tools"
     return found if isinstance(found, type) and is_it else None

@@ -37,7 +37,8 @@ from agentforge.container.conditions import Candidate, Conditions
 from agentforge.container.draft import Draft
 from agentforge.container.known import Absent, Known
 from agentforge.container.plan import ConditionResult
-from agentforge.plugin import BeanType, Catalogue, ComponentError, Components, PluginError, fits
+from agentforge.errors import ConfigurationError
+from agentforge.plugin import BeanType, Catalogue, Components, PluginError, fits
 
 __all__ = ("Reading", "read_configuration")
 
@@ -329,8 +330,8 @@ class _Reader:
         if found.component is None or found.provides is not object:
             return found.provides
         try:
-            return components.provided_by(self._text_at(node, found.component), called=found.called)
-        except ComponentError:
+            return found.provided_by(components, self._text_at(node, found.component))
+        except ConfigurationError:
             return None  # which is told where the bean is checked
 
     def _text_at(self, node: Node, key: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from agentforge.config import Reporter, listed, with_article
+from agentforge.config import Reporter, with_article
 from agentforge.container import codes
+from agentforge.container.advice import words_for_misfit
 from agentforge.container.draft import Draft, Reference
 from agentforge.container.known import Known
 from agentforge.container.ordering import build_order, circles
@@ -67,12 +68,12 @@ class Relations:
             for bean_id, each in ({} if self._reporter.has_enough else self._known.declared(but=draft)).items()
             if each.provides is not None and self._fits(each.provides, reference.wanted)
         )
+        target = self._drafts[reference.target]
+        more, step = words_for_misfit(target, provided, reference.wanted, choices)
         message = (
             f"'{reference.path}' needs {with_article(wanted)}, and '{reference.target}' is "
-            f"{with_article(provided.__name__)}"
+            f"{with_article(provided.__name__)}{more}"
         )
-        step = f"Beans that fit: {listed(choices)}." if choices else "No bean here fits; declare one."
-        target = self._drafts[reference.target]
         if isinstance(target.given, type):
             name = target.given.__name__
             message = f"'{reference.path}' needs {with_article(wanted)}, and '{name}' is a class"

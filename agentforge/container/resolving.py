@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from agentforge.config import (
@@ -19,6 +20,7 @@ from agentforge.config import (
 )
 from agentforge.config.codes import BAD_VALUE
 from agentforge.container import codes
+from agentforge.container.advice import types_for
 from agentforge.container.draft import Draft, Reference
 from agentforge.container.known import Known, takes_callable
 from agentforge.container.plan import Pending
@@ -28,6 +30,8 @@ from agentforge.plugin import BeanType, Catalogue, NotFound, RefField, fits
 __all__ = ("Resolver",)
 
 _ANY = RefField(object, False, False, False)
+#: What a name may be of, or be meant to be of; any other text is no misspelt one.
+_LIKE_A_NAME = re.compile(r"[\w.-]+")
 
 
 class Resolver:
@@ -117,7 +121,7 @@ class Resolver:
             in_place += "'"
         match node:
             case ScalarNode():
-                return self._named(draft, in_place, node, wanted, where), False
+                return self._named(draft, path, in_place, node, wanted, where), False
             case MappingNode() if is_reference(node):
                 found = read_reference(node, where, self._reporter)
                 if found is None:
@@ -127,7 +131,8 @@ class Resolver:
                     self._report_unknown(draft, found.node, wanted, where, types=False)
                 return target, found.provider
             case MappingNode():
-                definition = read_bean(in_place, node, self._reporter, path=where, anonymous=True)
+                usual = () if "type" in node.entries else types_for(wanted.kind, self._catalogue)
+                definition = read_bean(in_place, node, self._reporter, path=where, anonymous=True, usual=usual)
                 return (None if definition is None else self._add(definition, where)), False
             case ObjectNode():
                 self._known.drafts[in_place] = Draft.of_object(in_place, node.value, node.mark, anonymous=True)
@@ -137,13 +142,18 @@ class Resolver:
                 self._reporter.report(BAD_VALUE, message, node.mark, path=where)
                 return None, False
 
-    def _named(self, draft: Draft, in_place: str, node: ScalarNode, wanted: RefField, where: str) -> str | None:
+    def _named(
+        self, draft: Draft, path: str, in_place: str, node: ScalarNode, wanted: RefField, where: str
+    ) -> str | None:
         name = node.text
         known = self._known.id_of(name)
         if known is not None:
             return known
         if not (wanted.or_type and name) or name in self._known.absent:
             self._report_unknown(draft, node, wanted, where)
+            return None
+        if not _LIKE_A_NAME.fullmatch(name):
+            self._report_no_name(path, node, wanted, where)
             return None
         found = self._catalogue.find(name)
         if isinstance(found, BeanType) and not found.needs_settings:
@@ -172,6 +182,12 @@ class Resolver:
         self._known.drafts[definition.id] = draft
         self._declare(draft, definition, where)
         return definition.id
+
+    def _report_no_name(self, path: str, node: ScalarNode, wanted: RefField, where: str) -> None:
+        usual = types_for(wanted.kind, self._catalogue)
+        message = f"'{path}' is a bean, and no bean and no type can have this text as its name"
+        step = f"Name a bean, or write one here: {{type: {usual[0] if len(usual) == 1 else '…'}, …}}."
+        self._reporter.report(codes.UNKNOWN_BEAN, message, node.mark, next_step=step, path=where)
 
     def _report_unknown(
         self, draft: Draft, node: ScalarNode, wanted: RefField, where: str, *, types: bool = True

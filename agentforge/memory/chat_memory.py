@@ -176,7 +176,7 @@ class ChatMemory:
                 raise ConversationSuspendedError(
                     f"the conversation {key} waits for a decision since {waiting.since.isoformat()}, "
                     "and takes no new turn",
-                    next_step="Resume the suspended turn with the decision, or give it up.",
+                    next_step="Go on with prompt.resume(state), or let go of it with memory.give_up(key).",
                 )
             if waiting is None and resumed:
                 raise TurnStateError(

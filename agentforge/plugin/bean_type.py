@@ -22,6 +22,7 @@ from agentforge.plugin.reference import Ref, RefField, references_of
 if TYPE_CHECKING:
     from agentforge.plugin.components import Components
     from agentforge.plugin.manager import Plugins
+    from agentforge.plugin.parameter import Need
 
 __all__ = ("BeanContext", "BeanSettings", "BeanType", "Ref", "RefField", "fits", "references_of")
 
@@ -61,9 +62,10 @@ class BeanType:
     one, and its ``aclose`` or ``close`` at the end. ``provides`` is the contract (`ChatModel`, `ToolSource`, ...) by
     which other beans ask for it. ``summary`` is one sentence. ``component`` names the text field of the settings that
     names a class or function of the ``scan`` roots, whose constructor the container then fills; with ``called`` it
-    names a function that makes the bean, whose parameters are filled. ``check`` finds what is wrong between settings
-    before anything is made, see `agentforge.plugin.checking`. ``endpoints`` gives, from the settings and a context, the
-    http addresses that the bean will call, without secrets in them, which `agentforge doctor --online` tries.
+    names a function that makes the bean, whose parameters are filled; with ``implements`` it names an interface, of
+    which that function makes the class that the bean will have. ``check`` finds what is wrong between settings before
+    anything is made, see `agentforge.plugin.checking`. ``endpoints`` gives, from the settings and a context, the http
+    addresses that the bean will call, without secrets in them, which `agentforge doctor --online` tries.
 
     Raises `BeanTypeError` for a declaration that cannot work.
     """
@@ -75,6 +77,7 @@ class BeanType:
     summary: str
     component: str | None = None
     called: bool = False
+    implements: Callable[[Any], type] | None = None
     check: Callable[[Any, CheckContext], Iterable[Finding]] | None = None
     endpoints: Callable[[Any, BeanContext], Iterable[str]] | None = None
 
@@ -93,6 +96,22 @@ class BeanType:
     def needs_settings(self) -> bool:
         """Whether a setting must be given, so that the type's name alone is no definition."""
         return any(item.is_required() for item in self.settings.model_fields.values())
+
+    def provided_by(self, components: Components, name: str) -> type:
+        """What a bean is to others whose settings name this component. Raises `ConfigurationError`."""
+        if self.implements is None:
+            return components.provided_by(name, called=self.called)
+        return self.implements(components.find(name))
+
+    def answers(self, provided: type, wanted: type) -> bool:
+        """Whether a bean of this type was made to be the very interface that is wanted: it goes before others that have
+        its methods by chance, as a model has one that is called ``chat``."""
+        return self.implements is not None and wanted in provided.__mro__
+
+    def needs_of(self, components: Components, name: str) -> Mapping[str, Need]:
+        """What the container fills of the component: the parameters of its constructor, or of the function. Raises
+        `ComponentError`."""
+        return {} if self.implements is not None else components.needs(name, called=self.called)
 
     def create(self, settings: BeanSettings, context: BeanContext) -> object:
         """The bean. What the factory raises passes through; raises `BeanTypeError` when it gives none."""
@@ -122,6 +141,8 @@ class BeanType:
             return "it has no summary"
         if self.component is not None and self.component not in self.settings.model_fields:
             return f"its settings have no field {self.component!r} that could name a component"
+        if self.implements is not None and (self.component is None or self.called):
+            return "implements needs a component that names the interface, and is not called"
         if self.called and self.component is None:
             return "called needs a component that names the function"
         if self.check is not None and (not callable(self.check) or inspect.iscoroutinefunction(self.check)):
@@ -168,8 +189,11 @@ def _members(protocol: Any) -> set[str]:
 
 
 def _same_kind(provided: type, wanted: type, name: str) -> bool:
-    """Whether a method that has to be awaited can be: one of the same name that gives something else is another."""
+    """Whether a method is one, and can be awaited where it has to be: one of the same name that gives something else is
+    another, and a value that stands under it is none."""
     asked, given = getattr(wanted, name, None), getattr(provided, name, None)
+    if inspect.isfunction(asked) and given is not None and not callable(given) and not isinstance(given, property):
+        return False
     if not inspect.iscoroutinefunction(asked) or not inspect.isfunction(given) or inspect.iscoroutinefunction(given):
         return True
     told = str(given.__annotations__.get("return", ""))

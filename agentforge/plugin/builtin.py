@@ -19,7 +19,9 @@ from agentforge.plugin.builtin_clients import (
 )
 from agentforge.plugin.builtin_memory import MEMORY_TYPES
 from agentforge.plugin.builtin_models import ScriptedSettings, check_scripted, make_scripted
+from agentforge.plugin.builtin_refreshing import REFRESHING_TYPES
 from agentforge.plugin.builtin_search import SEARCH_TYPES
+from agentforge.plugin.builtin_services import SERVICE_TYPES
 from agentforge.plugin.builtin_sources import SOURCE_TYPES
 from agentforge.plugin.builtin_tools import (
     ComponentSettings,
@@ -126,7 +128,8 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
             check=check_chat_client,
         )
     )
-    for bean_type in (*SOURCE_TYPES, *ADVISOR_TYPES, *SEARCH_TYPES, *MEMORY_TYPES):
+    groups = (SOURCE_TYPES, REFRESHING_TYPES, SERVICE_TYPES, ADVISOR_TYPES, SEARCH_TYPES, MEMORY_TYPES)
+    for bean_type in (each for group in groups for each in group):
         register(bean_type)
     for name, settings, make, summary in (
         ("rethrow", NoSettings, lambda _: Rethrow(), "Ends the run with the error."),

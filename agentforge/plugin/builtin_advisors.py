@@ -39,6 +39,7 @@ __all__ = (
     "ToolCallingSettings",
     "check_advisors",
     "planned_chain",
+    "several_tool_advisors",
 )
 
 
@@ -291,18 +292,26 @@ def planned_chain(advisors: Sequence[Any], context: CheckContext, *, tool_callin
     return arranged(listed, added)
 
 
-def check_advisors(advisors: Sequence[Any], context: CheckContext, *, tool_calling: bool) -> Iterator[Finding]:
-    """Advisors that cannot stand in one chain."""
+def several_tool_advisors(advisors: Sequence[Any], context: CheckContext) -> tuple[int, str] | None:
+    """Where the second tool advisor of a chain stands, and the fault in words; ``None`` where there is one at most."""
     callers = [
         (number, bean.id)
         for number, each in enumerate(advisors)
         if (bean := context.bean(each)) is not None and calls_tools(cast("Advisor", bean.given or bean.provides))
     ]
-    if len(callers) > 1:
-        ids = " and ".join(f"'{bean_id}'" for _, bean_id in callers)
+    if len(callers) < 2:
+        return None
+    ids = " and ".join(f"'{bean_id}'" for _, bean_id in callers)
+    return callers[1][0], f"a chain has one tool advisor at most, and {ids} both are"
+
+
+def check_advisors(advisors: Sequence[Any], context: CheckContext, *, tool_calling: bool) -> Iterator[Finding]:
+    """Advisors that cannot stand in one chain."""
+    several = several_tool_advisors(advisors, context)
+    if several is not None:
+        number, message = several
         step = "Take all but one of them out of the list."
-        message = f"a chain has one tool advisor at most, and {ids} both are"
-        yield Finding(message, f"advisors.{callers[1][0]}", step, AdvisorOrderError.code)
+        yield Finding(message, f"advisors.{number}", step, AdvisorOrderError.code)
         return
     try:
         links = planned_chain(advisors, context, tool_calling=tool_calling)

@@ -12,6 +12,7 @@ from agentforge.model import ArgumentLimits, ChatModel, ToolChoice
 from agentforge.plugin.bean_settings import BeanSettings, Count, CountFromZero, Field, Seconds
 from agentforge.plugin.bean_type import BeanContext
 from agentforge.plugin.builtin_advisors import check_advisors
+from agentforge.plugin.builtin_search import check_searches
 from agentforge.plugin.builtin_sources import known_tool_names
 from agentforge.plugin.builtin_tools import PythonTools
 from agentforge.plugin.checking import CheckContext, Finding
@@ -163,15 +164,17 @@ def make_chat_client(settings: ChatClientSettings, context: BeanContext) -> Chat
 
 def check_tool_service(settings: ToolServiceSettings, context: CheckContext) -> Iterator[Finding]:
     """Two tools of one name, as far as the sources are known before they are made."""
-    yield from _known_tools(settings, context)[1]
+    yield from _known_tools(settings, context)[2]
 
 
 def check_chat_client(settings: ChatClientSettings, context: CheckContext) -> Iterator[Finding]:
     """As `check_tool_service`; advisors that cannot stand in one chain; and a ``tool_choice`` that names no tool, where
     all sources are known."""
-    names, findings = _known_tools(settings, context)
+    known, all_known, findings = _known_tools(settings, context)
+    names = known if all_known else None
     yield from findings
     yield from check_advisors(settings.advisors, context, tool_calling=settings.tool_calling)
+    yield from check_searches(settings.advisors, known, context, all_known=all_known)
     if settings.advisors:
         return  # which may offer tools of their own
     choice = ToolChoice.of(settings.tool_choice) if settings.tool_choice is not None else ToolChoice.AUTO
@@ -179,18 +182,18 @@ def check_chat_client(settings: ChatClientSettings, context: CheckContext) -> It
     if wanted:
         from agentforge.config import did_you_mean
 
-        known = did_you_mean(wanted[0], names or ())
+        near = did_you_mean(wanted[0], names or ())
         yield Finding(
-            f"'tool_choice' names {wanted[0]!r}, and no tool of this client has that name", "tool_choice", known
+            f"'tool_choice' names {wanted[0]!r}, and no tool of this client has that name", "tool_choice", near
         )
     elif choice.forces_a_call and names == {}:
         step = "Name sources of tools in 'tools', or leave 'tool_choice' out."
         yield Finding("'tool_choice' asks for a call, and this client has no tools", "tool_choice", step)
 
 
-def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[dict[str, str] | None, list[Finding]]:
-    """The tools by name, each with the bean that brings it (``None`` where a source may offer any), and what is wrong
-    between them."""
+def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[dict[str, str], bool, list[Finding]]:
+    """The tools by name, each with the bean that brings it; whether these are all, as a source may offer any; and what
+    is wrong between them."""
     owners: dict[str, str] = {}
     findings: list[Finding] = []
     all_known = True
@@ -210,4 +213,4 @@ def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[
                     )
                 )
             owners.setdefault(name, bean.id)
-    return owners if all_known else None, findings
+    return owners, all_known, findings

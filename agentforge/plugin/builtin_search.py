@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Annotated, Any
 
 from agentforge.advisor import ToolSearchAdvisor
 from agentforge.model import EmbeddingModel
 from agentforge.plugin.bean_settings import BeanSettings, Count, Field, as_value_error
 from agentforge.plugin.bean_type import BeanType
+from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.reference import Ref
 from agentforge.tool.search import Bm25Index, EmbeddingIndex, KeywordIndex, ToolIndex
 
-__all__ = ("SEARCH_TYPES", "EmbeddingIndexSettings", "ToolIndexSettings", "ToolSearchSettings")
+__all__ = ("SEARCH_TYPES", "EmbeddingIndexSettings", "ToolIndexSettings", "ToolSearchSettings", "check_searches")
 
 
 class ToolSearchSettings(BeanSettings):
@@ -65,6 +68,33 @@ def _make_tool_search(settings: ToolSearchSettings) -> ToolSearchAdvisor:
         tool_name=settings.tool_name,
         system_text=settings.system_text,
     )
+
+
+def check_searches(
+    advisors: Sequence[Any], known: Collection[str], context: CheckContext, *, all_known: bool
+) -> Iterator[Finding]:
+    """Searches that have the name of a tool or of one another, and names to show always that fit none of the ``known``
+    tools, where these are all."""
+    from agentforge.config.diagnostic import did_you_mean
+
+    taken: dict[str, str] = {}
+    for number, each in enumerate(advisors):
+        bean = context.bean(each)
+        settings = bean.settings if bean is not None else None
+        if bean is None or not isinstance(settings, ToolSearchSettings):
+            continue
+        path, name = f"advisors.{number}", settings.tool_name
+        if name in taken:
+            message = f"'{taken[name]}' and '{bean.id}' both offer a search named {name!r}"
+            yield Finding(message, path, "Leave one out, or give it another tool_name.")
+        elif name in known:
+            message = f"the search of '{bean.id}' has the name of a tool of this client, {name!r}"
+            yield Finding(message, path, "Give it another tool_name.")
+        taken.setdefault(name, bean.id)
+        for pattern in settings.always if all_known else ():
+            if not any(fnmatchcase(tool, pattern) for tool in known):
+                message = f"'always' of '{bean.id}' names {pattern!r}, and no tool of this client has that name"
+                yield Finding(message, path, did_you_mean(pattern, known))
 
 
 SEARCH_TYPES: tuple[BeanType, ...] = (

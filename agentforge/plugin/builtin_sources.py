@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from agentforge.errors import ConfigurationError
-from agentforge.model import ToolParameters, ToolSpecification
-from agentforge.plugin.bean_settings import BeanSettings, Field, Seconds, as_value_error
+from agentforge.errors import ConfigurationError, ToolError
+from agentforge.plugin.bean_settings import BeanSettings
 from agentforge.plugin.bean_type import BeanContext, BeanType
+from agentforge.plugin.builtin_services import AiServiceSettings, service_tool_names
 from agentforge.plugin.builtin_tools import PythonTools, PythonToolsSettings, tool_names_of
 from agentforge.plugin.builtin_views import ViewSettings, check_view, view_of, viewed_names
 from agentforge.plugin.checking import CheckContext, CheckedBean, Finding
+from agentforge.plugin.declared_tool import DeclaredToolSettings, node_of, tools_in
 from agentforge.plugin.reference import Ref
-from agentforge.tool import BoundTool, ReturnBehavior, StaticTools, ToolSource
-from agentforge.tool.execution import bound_tool_from
-from agentforge.tool.spec import check_schema
+from agentforge.tool import StaticTools, ToolSource
+from agentforge.tool.execution.schema_validator import SchemaValidator
 
 __all__ = (
     "SOURCE_TYPES",
-    "DeclaredToolSettings",
     "DeclaredToolsSettings",
     "ToolViewSettings",
     "check_declared_tools",
+    "check_executor",
     "check_tool_view",
     "known_tool_names",
     "make_declared_tools",
@@ -36,47 +36,6 @@ class ToolViewSettings(ViewSettings):
 
     source: Annotated[ToolSource, Ref()]
     """The source whose tools it offers."""
-
-
-class DeclaredToolSettings(BeanSettings):
-    """One tool that is data."""
-
-    name: str = Field(min_length=1)
-    """The name the model calls it by; the executor sees it in the request."""
-    description: str | None = None
-    """What it does, for the model."""
-    parameters: dict[str, Any] | None = None
-    """JSON Schema of its arguments, an object; unset: it takes none."""
-    strict: bool | None = None
-    """Whether the provider is to hold the model to the schema; unset: its default."""
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    """For the application, never sent."""
-    return_behavior: Literal["to_llm", "immediate", "immediate_if_last"] | None = None
-    """Where the result goes; unset: to_llm."""
-    return_direct: bool | None = None
-    """Another word for immediate."""
-    effect: Literal["read", "write"] | None = None
-    """What it does to the world; unset: nobody knows, so it is never repeated."""
-    timeout: Seconds | None = None
-    """How long it may take; unset: as the service says."""
-    serial: str | None = None
-    """A key whose calls never run side by side."""
-    sequential: bool = False
-    """Whether a call waits for those before it, and those after it wait for it."""
-
-    def model_post_init(self, context: object) -> None:
-        """Find a schema that cannot be used, and behaviours that contradict each other, before anything is built."""
-        behavior = self.return_behavior
-        if self.return_direct is not None and behavior not in (None, "immediate" if self.return_direct else "to_llm"):
-            raise ValueError("return_direct and return_behavior contradict each other; give one of the two")
-        with as_value_error():
-            check_schema(self.specification.parameters.schema, tool=self.name)
-
-    @property
-    def specification(self) -> ToolSpecification:
-        """The specification."""
-        parameters = ToolParameters(self.parameters) if self.parameters is not None else ToolParameters.empty()
-        return ToolSpecification(self.name, self.description, parameters, self.strict, self.metadata)
 
 
 class DeclaredToolsSettings(BeanSettings):
@@ -104,103 +63,114 @@ def make_tool_view(settings: ToolViewSettings, context: BeanContext) -> ToolSour
 def make_declared_tools(settings: DeclaredToolsSettings, context: BeanContext) -> StaticTools:
     """The source. Raises `ConfigurationError` for a file that cannot be read, `ToolDeclarationError` for an executor
     that cannot be called."""
-    return StaticTools(_bound(each, settings.executor, context.bean_id) for each in _all(settings, context.folder))
-
-
-def _bound(tool: DeclaredToolSettings, executor: Any, source_name: str) -> BoundTool:
-    behavior = ReturnBehavior(tool.return_behavior) if tool.return_behavior is not None else None
-    return bound_tool_from(
-        tool.specification,
-        executor,
-        return_behavior=behavior,
-        return_direct=tool.return_direct,
-        effect=tool.effect,
-        source_name=source_name,
-        timeout=tool.timeout,
-        serial=tool.serial,
-        sequential=tool.sequential,
-    )
+    declared = (each.declared for each in _all(settings, context.folder))
+    return StaticTools(each.bound(settings.executor, context.bean_id) for each in declared)
 
 
 def _all(settings: DeclaredToolsSettings, folder: Path) -> tuple[DeclaredToolSettings, ...]:
     return (*settings.tools, *(_read(folder / settings.file) if settings.file is not None else ()))
 
 
+def _checked(settings: DeclaredToolsSettings, context: CheckContext) -> tuple[DeclaredToolSettings, ...]:
+    """As `_all`; a file is read once for all checks of a configuration, what is wrong with it is raised each time."""
+    if settings.file is None:
+        return settings.tools
+    key = "declared_tools", context.folder / settings.file
+    if key not in context.shared:
+        context.shared[key] = tuple(_read(key[1]))
+    return (*settings.tools, *context.shared[key])
+
+
 def _read(path: Path) -> Iterable[DeclaredToolSettings]:
     """The tools of a file. Raises `ConfigurationError` with file and line."""
-    from pydantic import ValidationError
-
-    from agentforge.config import ConfigurationFaults
-    from agentforge.config.fitting import value_for
-    from agentforge.config.nodes import SequenceNode
-    from agentforge.config.source import read_node
     from agentforge.config.text_file import TextFileError, read_text_file
 
     try:
-        node = read_node(read_text_file(path), str(path), layer="file")
+        text = read_text_file(path)
     except TextFileError as error:
         raise ConfigurationError(str(error), next_step=error.next_step) from None
-    except ConfigurationFaults as faults:
-        first = faults.diagnostics[0]
-        raise ConfigurationError(first.message, location=str(first.mark), next_step=first.next_step) from None
-    if not isinstance(node, SequenceNode) or not node.items:
-        step = "Begin each tool with '- name: NAME'."
-        raise ConfigurationError(f"the file '{path}' holds no list of tools", next_step=step)
-    found: list[DeclaredToolSettings] = []
-    for item in node.items:
-        try:
-            found.append(DeclaredToolSettings.model_validate(value_for(item, DeclaredToolSettings)))
-        except ValidationError as error:
-            fault = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, fault["loc"]))
-            message = f"{place}: {fault['msg']}" if place else fault["msg"].removeprefix("Value error, ")
-            raise ConfigurationError(f"a tool does not fit: {message}", location=str(item.mark)) from None
-    return found
+    return tools_in(node_of(text, str(path)), f"the file '{path}'")
 
 
 def check_tool_view(settings: ToolViewSettings, context: CheckContext) -> Iterator[Finding]:
     """Names that fit no tool of the source, where its tools are known before it is made."""
     bean = context.bean(settings.source)
-    names = known_tool_names(bean, context)
+    names = known_tool_names(bean, context, frozenset({context.bean_id}))
     if bean is not None and names is not None:
         yield from check_view(settings, names, f"'{bean.id}'")
 
 
 def check_declared_tools(settings: DeclaredToolsSettings, context: CheckContext) -> Iterator[Finding]:
-    """A file that cannot be read, and two tools of one name."""
+    """A file that may not or cannot be read, and two tools of one name."""
+    if settings.file is not None and (refused := context.outside(settings.file, "file")) is not None:
+        yield refused
+        return
     try:
-        tools = _all(settings, context.folder)
+        tools = _checked(settings, context)
     except ConfigurationError as error:
         message = f"{error.location}: {error.message}" if error.location else error.message
         yield Finding(message, "file", error.next_step)
         return
+    yield from check_executor(settings.executor, context)
     seen: set[str] = set()
     for number, tool in enumerate(tools):
+        path = f"tools.{number}" if number < len(settings.tools) else "file"
         if tool.name in seen:
-            path = f"tools.{number}.name" if number < len(settings.tools) else "file"
-            yield Finding(f"two tools are named {tool.name!r}", path, "Give one of them another name.")
+            where = f"{path}.name" if path != "file" else path
+            yield Finding(f"two tools are named {tool.name!r}", where, "Give one of them another name.")
         seen.add(tool.name)
+        try:
+            SchemaValidator(tool.specification).prepare()
+        except ToolError as error:
+            yield Finding(error.message, f"{path}.parameters" if path != "file" else path, error.next_step)
 
 
-def known_tool_names(bean: CheckedBean | None, context: CheckContext) -> tuple[str, ...] | None:
+def check_executor(executor: Any, context: CheckContext) -> Iterator[Finding]:
+    """A bean that can run no tool, as far as its class is known before it is made."""
+    bean = context.bean(executor)
+    kind = bean.provides if bean is not None else None
+    if bean is None or kind is None or kind is object:
+        return
+    # Of the class itself: to be called as a class is makes no object callable.
+    members = {name for each in kind.__mro__ for name in vars(each)}
+    if members.isdisjoint({"__call__", "execute", "execute_with_result"}):
+        step = "Name a function, or an object that is called with a request or has a method execute."
+        yield Finding(f"'{bean.id}' is a {kind.__name__}, which runs no tool", "executor", step)
+
+
+def known_tool_names(
+    bean: CheckedBean | None, context: CheckContext, seen: frozenset[str] = frozenset()
+) -> tuple[str, ...] | None:
     """The names of the tools that a source will offer; ``None`` where they are not known before it is made, or its own
-    check finds something wrong."""
-    if bean is None:
+    check finds something wrong. ``seen`` are the views that lead here: one may lead back to itself, which is told
+    elsewhere."""
+    if bean is None or bean.id in seen:
         return None
     if isinstance(bean.given, PythonTools):
         return tuple(tool.name for tool in bean.given.bound)
     settings = bean.settings
     if isinstance(settings, PythonToolsSettings):
         return tool_names_of(settings, context)
+    if isinstance(settings, AiServiceSettings):
+        return _service_names(settings, context)
     if isinstance(settings, ToolViewSettings):
-        names = known_tool_names(context.bean(settings.source), context)
+        names = known_tool_names(context.bean(settings.source), context, seen | {bean.id})
         return None if names is None or any(check_view(settings, names, "")) else viewed_names(settings, names)
     if isinstance(settings, DeclaredToolsSettings):
+        if settings.file is not None and context.outside(settings.file, "file") is not None:
+            return None
         try:
-            return tuple(tool.name for tool in _all(settings, context.folder))
+            return tuple(tool.name for tool in _checked(settings, context))
         except ConfigurationError:
             return None
     return None
+
+
+def _service_names(settings: AiServiceSettings, context: CheckContext) -> tuple[str, ...] | None:
+    try:
+        return service_tool_names(settings, context)
+    except (ConfigurationError, ToolError):
+        return None
 
 
 SOURCE_TYPES = (

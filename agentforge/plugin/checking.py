@@ -56,8 +56,9 @@ class CheckContext:
 
     ``folder`` is that of the file the bean stands in, ``components`` are those of the ``scan`` roots, ``environment``
     are the variables, ``.env`` below them. ``shared`` is kept for all checks of one configuration, for what several of
-    them find out. In ``arranged`` a check may note for `agentforge explain` the order that a list of beans really gets:
-    for the setting, the name of each and why it stands there.
+    them find out. ``inside`` is set where the configuration is a stranger's: the folder that its files may not leave,
+    which `outside` looks after. In ``arranged`` a check may note for `agentforge explain` the order that a list of
+    beans really gets: for the setting, the name of each and why it stands there.
     """
 
     bean_id: str
@@ -67,7 +68,18 @@ class CheckContext:
     look_up: Callable[[object], CheckedBean | None] = field(default=_nothing, repr=False)
     shared: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     arranged: dict[str, Sequence[tuple[str, str]]] = field(default_factory=dict, repr=False, compare=False)
+    inside: Path | None = None
 
     def bean(self, value: Any) -> CheckedBean | None:
         """The bean behind a setting's value; ``None`` when it could not be found, which is reported already."""
         return self.look_up(value)
+
+    def outside(self, file: str, path: str) -> Finding | None:
+        """What is wrong with the file that the setting ``path`` names, where it may not be named."""
+        from agentforge.config.codes import NOT_TRUSTED
+        from agentforge.config.trust import is_inside
+
+        if self.inside is None or is_inside(self.folder / file, self.inside):
+            return None
+        message = f"the file '{file}' is outside the folder of the configuration, which is read as data"
+        return Finding(message, path, "Put the file into that folder, or load with trust='code'.", NOT_TRUSTED)

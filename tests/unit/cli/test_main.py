@@ -356,6 +356,26 @@ def test_logs_are_lines_on_standard_error(project: Any, level: str, shown: bool)
     assert ("warning: odd" in ended.err) is (level != "nonsense")
 
 
+@pytest.mark.parametrize(
+    ("logger", "shown"),
+    [("MODULE", True), ("MODULE.deeper", True), ("MODULE_of_others", False), ("other.MODULE", False)],
+)
+def test_modules_of_the_application_log_as_the_framework_does(project: Any, logger: str, shown: bool) -> None:
+    """Those that ``scan`` names, and all below them; from the same level on."""
+    logger = logger.replace("MODULE", project.module)
+    project.write(
+        f"{project.module}.py",
+        "import logging\nfrom agentforge import tool\n"
+        f"@tool('Logs.')\ndef look() -> str:\n    log = logging.getLogger({logger!r})\n"
+        "    log.debug('thinking')\n    log.info('looking')\n    return ''\n",
+    )
+    project.script("[]", component="look")
+    ended = project.run("tools", "call", "look", environment={"AGENTFORGE_LOG_LEVEL": "info"})
+
+    assert ended.code == 0
+    assert ("info: looking" in ended.err) is shown and "thinking" not in ended.err
+
+
 def test_the_level_of_the_log_may_stand_in_the_env_file(project: Any) -> None:
     """Which is read with the configuration."""
     project.write(

@@ -212,3 +212,90 @@ def test_the_result_is_shown_though_a_bean_fails_to_close(project: Any) -> None:
 
     assert (ended.code, ended.out) == (1, "ding\n")
     assert "the door is stuck" in ended.err and "Traceback" not in ended.err
+
+
+PERSON = """
+from typing import Annotated
+from agentforge import Hidden, MemoryId, ToolContext, tool
+
+
+class PersonTools:
+    @tool("Says for whom it is.")
+    def whose(
+        self, user_id: Annotated[str, Hidden], conversation: Annotated[str, MemoryId], context: ToolContext
+    ) -> str:
+        return f"{user_id} {conversation} {context.tenant} {sorted(context.roles)}"
+"""
+PERSON_FILE = """
+agentforge: 1
+scan: [MODULE]
+beans:
+  model: {type: scripted, turns: []}
+  person: {type: python_tools, component: PersonTools}
+  desk: {type: tool_service, tools: [person]}
+  assistant:
+    type: chat_client
+    model: model
+    tools: [person]
+    tool_context: {user_id: U-7}
+    memory_id: talk
+    tenant: acme
+    roles: [agent]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        ([], "U-7 talk acme ['agent']"),
+        (["--bean", "assistant"], "U-7 talk acme ['agent']"),
+        (["--set", "beans.assistant.tool_context.user_id=U-8"], "U-8 talk acme ['agent']"),
+        (["--set", "beans.assistant.roles=[]"], "U-7 talk acme []"),
+    ],
+)
+def test_a_call_has_what_turns_of_its_client_have(project: Any, words: list[str], result: str) -> None:
+    """Its tool context, memory id, tenant and roles; of equal tools a client's comes first, wherever it stands."""
+    project.write(f"{project.module}.py", PERSON)
+    project.write("agentforge.yaml", PERSON_FILE)
+    ended = project.run("tools", "call", "whose", *words)
+
+    assert (ended.code, ended.out) == (0, f"{result}\n")
+
+
+def test_a_service_by_itself_has_no_such_values(project: Any) -> None:
+    """The error says what is missing."""
+    project.write(f"{project.module}.py", PERSON)
+    project.write("agentforge.yaml", PERSON_FILE)
+    ended = project.run("tools", "call", "whose", "--bean", "desk")
+
+    assert (ended.code, ended.out) == (1, "")
+    assert "needs 'user_id'" in ended.err
+
+
+def test_what_a_client_is_offered_depends_on_its_roles(project: Any) -> None:
+    """Where a source looks at them: the list is that of a turn of the client."""
+    project.write(
+        f"{project.module}.py",
+        "from agentforge import ToolSource, tool\nfrom agentforge.tool import selecting\n"
+        "class Desk:\n    @tool('Refunds.')\n    def refund(self) -> str:\n        return 'done'\n"
+        "def by_role(source: ToolSource) -> ToolSource:\n"
+        "    return selecting(source, lambda run, tools: tools if 'agent' in run.roles else [])\n",
+    )
+    project.write(
+        "agentforge.yaml",
+        """
+agentforge: 1
+scan: [MODULE]
+beans:
+  model: {type: scripted, turns: []}
+  desk: {type: python_tools, component: Desk}
+  chosen: {type: factory, function: by_role, arguments: {source: desk}}
+  agent: {type: chat_client, model: model, tools: [chosen], roles: [agent]}
+  guest: {type: chat_client, model: model, tools: [chosen]}
+""",
+    )
+    found = json.loads(project.run("tools", "list", "--json").out)
+
+    assert [(tool["bean"], tool["name"]) for tool in found] == [("agent", "refund")]
+    assert project.run("tools", "call", "refund").out == "done\n"
+    assert "there is no tool 'refund'" in project.run("tools", "call", "refund", "--bean", "guest").err

@@ -167,8 +167,8 @@ REFUSED = {
     "a definition without a type": (
         "client: {type: t.thing, one: «{label: x}}",
         "AF109",
-        "the bean 'client.one' has no 'type'",
-        "Say what it is, such as 'type: scripted'.",
+        "'client.one' is a bean, and its definition in place has no 'type'",
+        "Say what it is, such as 'type: t.thing'.",
     ),
     "a definition of an unknown type": (
         "client: {type: t.thing, one: {type: «t.thign}}",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from textwrap import indent
 
 import pytest
 
 from agentforge import AgentForge, ReturnBehavior, Run, ToolOutcome, ToolSource
 from agentforge.client import ChatClient
-from agentforge.errors import AgentForgeError
+from agentforge.config import ConfigurationFaults
+from agentforge.errors import ConfigurationError
 from agentforge.tool import BoundTool
 from tests.unit.container.kit import Kit, faults_of, marked
 
@@ -237,7 +239,12 @@ WRONG: dict[str, tuple[str, str, str | None]] = {
     "a schema that is no object": (
         DATA + "tools: [«{name: a, parameters: {type: string}}]}",
         "the schema of tool 'a' has the root type 'string'",
-        None,
+        "Put the value below a property of an object.",
+    ),
+    "parameters without a schema around them": (
+        DATA + "tools: [«{name: a, parameters: {host: {type: string}}}]}",
+        "the schema of tool 'a' has no type at its root",
+        "Write {type: object, properties: …}.",
     ),
     "a schema that cannot be used": (
         DATA + "tools: [«{name: a, parameters: {type: object, properties: {b: {$ref: 'https://example.org/b'}}}}]}",
@@ -271,5 +278,55 @@ def test_an_executor_that_cannot_be_called_is_told(kit: Kit) -> None:
         "runner: {type: component, component: NoRunner}\n"
         "data: {type: declared_tools, executor: runner, tools: [{name: a}]}\n"
     )
-    with pytest.raises(AgentForgeError, match="executor of tool 'a' cannot be used"), scanned(kit, beans) as app:
-        app.get("data")
+    with pytest.raises(ConfigurationFaults, match="'runner' is a NoRunner, which runs no tool"):
+        scanned(kit, beans).check()
+
+
+def test_a_file_of_tools_is_read_once_for_all_checks(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many beans ask for its tools; the source reads it when it is made, and a later check reads it anew."""
+    from agentforge.config import text_file
+
+    kit.write("tools.yaml", "- name: ping\n")
+    beans = RUNNER + (
+        "data: {type: declared_tools, executor: runner, file: tools.yaml}\n"
+        "half: {type: tool_view, source: data, only: [ping]}\n"
+        "model: {type: scripted, turns: [Done.]}\n"
+        "one: {type: chat_client, model: model, tools: [data], tool_choice: ping}\n"
+        "two: {type: chat_client, model: model, tools: [half], tool_choice: ping}\n"
+    )
+    read: list[str] = []
+    as_before = text_file.read_text_file
+
+    def counting(path: Path) -> str:
+        read.append(path.name)
+        return as_before(path)
+
+    monkeypatch.setattr(text_file, "read_text_file", counting)
+    scanned(kit, beans).check()
+    assert read == ["tools.yaml"]
+    with scanned(kit, beans) as app:
+        app.get("one")
+    assert read == ["tools.yaml"] * 3
+
+    kit.write("tools.yaml", "- name: pong\n")
+    found = faults_of(scanned(kit, beans))
+    assert any("no tool of 'data' is named 'ping'" in fault.message for fault in found)
+
+
+def test_a_file_of_tools_that_may_not_be_read_is_not_read(kit: Kit) -> None:
+    """Not for its names either, which a fault of another bean would tell."""
+    folder = kit.folder / "inner"
+    folder.mkdir()
+    kit.write("secret.yaml", "- name: launch\n")
+    (folder / "agentforge.yaml").write_text(
+        "agentforge: 1\nbeans:\n"
+        "  runner: {type: scripted, turns: []}\n"
+        "  data: {type: declared_tools, executor: runner, file: ../secret.yaml}\n"
+        "  client: {type: chat_client, model: {type: scripted, turns: []}, tools: [data], tool_choice: lunch}\n",
+        "utf-8",
+    )
+    app = AgentForge.load(folder / "agentforge.yaml", environment={}, plugins=kit.plugins(), trust="data")
+    with pytest.raises(ConfigurationError) as caught:
+        app.check()
+
+    assert "outside the folder" in str(caught.value) and "launch" not in str(caught.value)

@@ -66,7 +66,8 @@ async def test_a_new_turn_is_refused_while_one_waits() -> None:
     assert [type(each) for each in others[:2]] == [ConversationSuspendedError] * 2
     error = others[0]
     assert isinstance(error, ConversationSuspendedError)
-    assert (error.code, error.next_step) == ("AF602", "Resume the suspended turn with the decision, or give it up.")
+    step = "Go on with prompt.resume(state), or let go of it with memory.give_up(key)."
+    assert (error.code, error.next_step) == ("AF602", step)
     assert "'42' of tenant 'acme' waits for a decision since 2" in error.message
 
     assert memory.open_turns == 0

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentforge import ScriptedChatModel, ToolService
+from agentforge.client import ServiceMethod
 from agentforge.model import ChatModel
 from agentforge.plugin import (
     BeanContext,
@@ -214,6 +215,8 @@ async def _later(settings: Empty) -> object:
         ({"provides": "ChatModel"}, "provides must be a class or protocol"),
         ({"summary": " "}, "it has no summary"),
         ({"component": "module"}, "no field 'module'"),
+        ({"implements": type}, "implements needs a component that names the interface"),
+        ({"settings": Inner, "component": "depth", "implements": type, "called": True}, "and is not called"),
     ],
 )
 def test_a_type_that_cannot_work_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -284,6 +287,16 @@ class _Untold:
         raise AssertionError("only its shape is looked at")
 
 
+class _Holds:
+    tools: tuple[Any, ...] = ()
+
+
+class _Gives:
+    @property
+    def tools(self) -> Callable[[Any], Awaitable[list[Any]]]:
+        raise AssertionError("only its shape is looked at")
+
+
 @pytest.mark.parametrize(
     ("provided", "wanted", "expected"),
     [
@@ -302,6 +315,9 @@ class _Untold:
         (ToolService, ToolSource, False),  # its `tools` registers, and is not awaited
         (_Promises, ToolSource, True),
         (_Untold, ToolSource, True),
+        (ServiceMethod, ToolSource, False),  # its `tools` are a list
+        (_Holds, ToolSource, False),
+        (_Gives, ToolSource, True),
     ],
 )
 def test_one_contract_fits_another(provided: type, wanted: type, expected: bool) -> None:

@@ -18,7 +18,7 @@ from agentforge.advisor import (
     ToolCallingAdvisor,
     ToolSearchAdvisor,
 )
-from agentforge.client import ChatClient
+from agentforge.client import ChatClient, ServiceMethod
 from agentforge.memory import (
     ChatMemory,
     Everything,
@@ -37,6 +37,7 @@ from agentforge.tool.execution import ToolService
 from agentforge.tool.search import ToolIndex
 
 BUILTIN = {
+    "ai_service": (object, True),
     "bm25": (ToolIndex, False),
     "budget": (BudgetAdvisor, False),
     "chat_client": (ChatClient, True),
@@ -55,10 +56,12 @@ BUILTIN = {
     "message_memory": (MessageMemoryAdvisor, False),
     "message_window": (MessageWindow, False),
     "python_tools": (ToolSource, True),
+    "refreshing_tools": (ToolSource, True),
     "rethrow": (ToolErrorHandler, False),
     "return_to_model": (ToolErrorHandler, False),
     "safeguard": (SafeguardAdvisor, False),
     "scripted": (ChatModel, False),
+    "service_method": (ServiceMethod, False),
     "sqlite_store": (SqliteStore, True),
     "structured_output": (StructuredOutputAdvisor, False),
     "summarising_window": (Summarising, True),
