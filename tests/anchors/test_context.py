@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import Annotated, Any, Protocol
 
 from agentforge import (
     AiMessage,
     ChatRequest,
     ChatResponse,
     FinishReason,
+    Hidden,
     ResponseDone,
     Run,
     ScriptedChatModel,
@@ -20,7 +21,9 @@ from agentforge import (
     ToolExecutionRequest,
     ToolOutcome,
     ToolService,
-    UserMessage,
+    ai_service,
+    system,
+    tool,
 )
 from agentforge.advisor import Advised, Chain, ToolCallingAdvisor
 from agentforge.client import ChatClient
@@ -90,40 +93,82 @@ class Basket(dict[str, Any]):
     """A mapping of the application's own."""
 
 
-@FACES
-@rows(295, "data of the call")
-async def test_the_data_of_a_call_reaches_tools_and_sources(anchor: int, streamed: bool) -> None:
-    """One tool writes what the next one reads; nothing of it is in a schema or a request. A type of one's own stays."""
-    seen: list[Any] = []
+class Shop:
+    """Tools that share the data of a call, and a source that looks at it; ``seen`` is what the source saw."""
 
-    def put(item: str, context: ToolContext) -> str:
-        "Put something into the basket."
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    @tool("Put something in.")
+    def put(self, item: str, context: ToolContext) -> str:
         basket = context.user_data["basket"]
         assert isinstance(basket, Basket)
         basket[item] = context.state["last"] = item
         return "done"
 
-    def count(context: ToolContext) -> str:
-        "How much is in it."
-        return f"{len(context.user_data['basket'])}, last {context.state['last']}"
+    @tool("How much is in it.")
+    def count(self, basket: Annotated[Basket, Hidden], context: ToolContext) -> str:
+        return f"{len(basket)}, last {context.state['last']}"
 
-    class Sees:
-        async def tools(self, run: Run) -> Sequence[BoundTool]:
-            seen.append(run.user_data["basket"])
-            return ()
 
-    basket = Basket()
+class Looking:
+    """A source that has no tools, and sees for whom it is asked."""
+
+    def __init__(self, shop: Shop) -> None:
+        self._shop = shop
+
+    async def tools(self, run: Run) -> Sequence[BoundTool]:
+        self._shop.seen.append(run.user_data["basket"])
+        return ()
+
+
+SHOPPING: list[Any] = [call("put", item="tea"), call("count"), ANSWER]
+
+
+def check_shopping(shop: Shop, basket: Basket, requests: Sequence[ChatRequest]) -> None:
+    """One tool read what the other wrote, the source saw the same object, and no request holds anything of it."""
+    assert basket == {"owner": "anna-4711", "tea": "tea"}
+    assert len(requests) == len(shop.seen) == 3 and all(each is basket for each in shop.seen)
+    schemas = [tool.parameters.properties for tool in requests[0].parameters.tools]
+    assert [list(each) for each in schemas] == [["item"], []]
+    assert [message.text for message in requests[2].messages[2::2]] == ["done", "2, last tea"]
+    assert not any(word in repr(requests) for word in ("anna-4711", "basket"))
+
+
+@FACES
+@rows(295, "data of the call")
+async def test_the_data_of_a_call_reaches_tools_and_sources(anchor: int, streamed: bool) -> None:
+    """One tool writes what the next one reads; a type of one's own stays what it is."""
+    shop, basket = Shop(), Basket(owner="anna-4711")
     done = await ask(
-        [call("put", item="tea"), call("count"), ANSWER],
-        tools=[put, count, Sees()],
+        SHOPPING,
+        tools=[shop, Looking(shop)],
         prepare=lambda prompt: prompt.tool_context(basket=basket),
         streamed=streamed,
     )
-    assert (done.texts, basket) == (["done", "1, last tea"], {"tea": "tea"})
-    assert all(each is basket for each in seen) and len(seen) == 3
-    schemas = [tool.parameters.properties for tool in done.requests[0].parameters.tools]
-    assert [list(each) for each in schemas] == [["item"], []]
-    assert "basket" not in repr([request.messages for request in done.requests])
+    check_shopping(shop, basket, done.requests)
+
+
+class Clerk(Protocol):
+    """A service that is given the data of a call as a parameter, which the model never sees."""
+
+    async def ask(self, message: str, basket: Annotated[Basket, Hidden]) -> str: ...
+
+    def tell(self, message: str, basket: Annotated[Basket, Hidden]) -> AsyncIterator[str]: ...
+
+
+@FACES
+@rows(295, "data of the call, as a parameter of a service")
+async def test_a_hidden_parameter_of_a_service_reaches_tools_and_sources(anchor: int, streamed: bool) -> None:
+    shop, basket, model = Shop(), Basket(owner="anna-4711"), ScriptedChatModel(SHOPPING)
+    async with ChatClient(model, tools=[shop, Looking(shop)]) as client:
+        clerk = ai_service(Clerk, client)
+        if streamed:
+            answer = "".join([text async for text in clerk.tell("question", basket)])
+        else:
+            answer = await clerk.ask("question", basket)
+    assert answer == ANSWER
+    check_shopping(shop, basket, model.requests)
 
 
 @differs(297, "on a thread of its own")
@@ -196,10 +241,39 @@ async def test_an_advisor_inside_the_loop_sees_and_changes_every_request(anchor:
     assert [request.parameters.seed for request in done.requests] == [0, 1]
 
 
+class Expert(Protocol):
+    """An AI service that is a tool of another."""
+
+    @tool("Ask somebody who knows.")
+    @system("You know everything.")
+    async def ask_expert(self, question: str) -> str: ...
+
+
 @FACES
-@rows(302, "a client as a tool")
+@rows(302, "a service as a tool")
+async def test_a_service_is_a_tool_of_another(anchor: int, streamed: bool) -> None:
+    """Its answer is the result, as text. It works by itself: it has tools of its own, which the other one is not
+    offered, and sees the question and nothing of the other conversation."""
+    model = ScriptedChatModel([call("look", where="Rome"), "It is empty."])
+    async with ChatClient(model, tools=[look]) as client:
+        expert = ai_service(Expert, client)
+        turns = [call("ask_expert", question="Rome?"), ANSWER]
+        done = await ask(turns, tools=[expert], system="Route.", streamed=streamed)
+
+    assert (done.texts, done.result.text) == (["It is empty."], ANSWER)
+    [execution] = done.result.tool_executions
+    assert (execution.request.name, execution.result.result) == ("ask_expert", "It is empty.")
+    assert [[tool.name for tool in request.parameters.tools] for request in done.requests] == [["ask_expert"]] * 2
+    asked, told = model.requests
+    assert [message.text for message in asked.messages] == ["You know everything.", "Rome?"]
+    assert [tool.name for tool in asked.parameters.tools] == ["look"]
+    assert told.messages[-1].text == "Rome: nothing"
+
+
+@FACES
+@rows(302, "a function that asks another client")
 async def test_a_client_is_a_tool_of_another(anchor: int, streamed: bool) -> None:
-    """Its answer is the result; it has tools of its own, and the same user's data."""
+    """By hand: its answer is the result; it has tools of its own, and the same user's data."""
     expert = ChatClient(ScriptedChatModel([call("look", where="Rome"), "It is empty."]), tools=[look])
 
     async def ask_expert(question: str, context: ToolContext) -> str | None:
@@ -211,10 +285,34 @@ async def test_a_client_is_a_tool_of_another(anchor: int, streamed: bool) -> Non
     assert (done.texts, done.result.text) == (["It is empty."], ANSWER)
 
 
+class Hearing:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def model_calling(self, *_: object) -> None:
+        self.told.append("asking")
+
+    def model_called(self, *_: object) -> None:
+        self.told.append("asked")
+
+    def tool_calling(self, *_: object) -> None:
+        self.told.append("calling")
+
+    def tool_called(self, *_: object) -> None:
+        self.told.append("called")
+
+
+@FACES
 @rows(303, "nobody observes")
-async def test_without_an_observer_nothing_is_told(anchor: int) -> None:
-    """None is the default, and no call passes through anything more."""
-    client = ChatClient(ScriptedChatModel([call("look", where="here"), ANSWER]), tools=[look], observer=None)
-    async with client:
-        assert (await client.prompt(UserMessage("question")).call()).content == ANSWER
-    assert client.service.settings.interceptors == ()
+async def test_without_an_observer_nothing_is_told(anchor: int, streamed: bool) -> None:
+    """None is the default: the observer of another client over the same tools and model hears nothing of this one."""
+    hearing = Hearing()
+    model = ScriptedChatModel([call("look", where="here"), ANSWER], repeat=True)
+    with ToolService(look) as service:
+        heard = await ask(model, service=service, observer=hearing, streamed=streamed)
+        told = sorted(hearing.told)
+        unheard = await ask(model, service=service, streamed=streamed)
+    assert told == sorted(hearing.told) == ["asked", "asked", "asking", "asking", "called"]
+    assert (unheard.result.text, unheard.texts) == (heard.result.text, heard.texts) == (ANSWER, ["here: nothing"])

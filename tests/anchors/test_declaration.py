@@ -109,6 +109,18 @@ class Twice:
         return "2"
 
 
+class Overloaded:
+    """The name of one method is the tool name of another: what overloads come to."""
+
+    @tool("By number.")
+    def find(self, number: int) -> str:
+        return "1"
+
+    @tool("By name.", name="find")
+    def find_by_name(self, name: str) -> str:
+        return "2"
+
+
 class Base:
     """A superclass with tools."""
 
@@ -118,7 +130,7 @@ class Base:
 
     @tool("Stock.")
     def stock(self) -> str:
-        return "base"
+        return f"stock of {type(self).__name__}"
 
 
 class Child(Base):
@@ -179,11 +191,14 @@ class Audited:
         return amount
 
 
-@rows(121, "one name twice in a class")
-def test_one_name_twice_in_a_class_is_refused_at_registration(anchor: int) -> None:
+TWICE = [row(121, "two explicit names", Twice, "same"), row(121, "a method's own name", Overloaded, "find")]
+
+
+@pytest.mark.parametrize(("target", "name"), TWICE)
+def test_one_name_twice_in_a_class_is_refused_at_registration(target: type, name: str) -> None:
     for register in (tool_specifications_from, ToolService):
-        with pytest.raises(DuplicateToolError, match="two tools named 'same'"):
-            register(Twice())
+        with pytest.raises(DuplicateToolError, match=f"two tools named '{name}'"):
+            register(target())
 
 
 FOUND = [
@@ -206,6 +221,11 @@ async def test_an_override_with_its_own_declaration_is_the_one_tool(anchor: int)
     described = {made.name: made.description for made in tool_specifications_from(Child())}
     assert described == {"price": "Child's price.", "stock": "Stock."}
     assert (await converse(ToolService(Child()), [call("price"), ANSWER])).texts == ["child"]
+
+
+@rows(122, "an inherited tool runs")
+async def test_a_tool_of_a_superclass_runs_on_the_object_itself(anchor: int) -> None:
+    assert (await converse(ToolService(Child()), [call("stock"), ANSWER])).texts == ["stock of Child"]
 
 
 @rows(140, "the user's own method runs")

@@ -8,20 +8,24 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from agentforge import (
     AiMessage,
+    ChatClient,
     ChatResponse,
     FinishReason,
     ResponseDone,
+    Result,
     ReturnBehavior,
     RunFinished,
+    ScriptedChatModel,
     TokenUsage,
     ToolService,
     ToolSpecification,
+    ai_service,
     tool,
 )
 from agentforge.model import ToolCallReady
@@ -67,6 +71,26 @@ class Direct:
     @tool("A text that may be none.", return_behavior=ReturnBehavior.IMMEDIATE)
     def text(self, text: str | None = None) -> str | None:
         return text
+
+
+class Caller(Protocol):
+    """An AI service, whose methods say in which form the caller wants the answer."""
+
+    async def text(self, message: str) -> str: ...
+
+    async def nothing(self, message: str) -> None: ...
+
+    async def text_with_all(self, message: str) -> Result[str]: ...
+
+    async def number_with_all(self, message: str) -> Result[int]: ...
+
+
+async def called(method: str, asked: AiMessage, tools: object) -> tuple[Any, int]:
+    """What a method of the service gives where the model's first reply is ``asked``, and how often it was asked."""
+    model = ScriptedChatModel([asked, ANSWER])
+    async with ChatClient(model, tools=[tools]) as client:
+        given = await getattr(ai_service(Caller, client), method)("question")
+    return given, len(model.requests)
 
 
 def reply(letters: Sequence[str]) -> AiMessage:
@@ -142,6 +166,21 @@ async def test_the_results_are_found_in_the_executions(anchor: int, streamed: bo
     assert done.result.final_response.ai_message.text is None
     assert done.texts == ["i", "l"]
     assert done.result.final_response.finish_reason is FinishReason.TOOL_EXECUTION
+
+
+RESULTS = [
+    row(34, "a Result of a text", "text_with_all"),
+    row(34, "a Result of a value, which is not looked for in what the tools say", "number_with_all"),
+]
+
+
+@pytest.mark.parametrize("method", RESULTS)
+async def test_a_caller_that_asks_for_a_result_gets_no_content(method: str) -> None:
+    """It finds what the tools returned in the executions."""
+    result, requests = await called(method, reply("IL"), Tools())
+    assert (result.content, requests) == (None, 1)
+    assert [each.result_text() for each in result.tool_executions] == ["i", "l"]
+    assert result.finish_reason is FinishReason.TOOL_EXECUTION
 
 
 PROGRAMMATIC = [
@@ -246,6 +285,15 @@ async def test_an_immediate_tool_that_returns_nothing_reads_success(
     assert len(done.requests) == 1
     assert done.result.text == text
     assert [execution.result.result for execution in done.result.tool_executions] == objects
+
+
+@pytest.mark.parametrize(("asked", "text", "objects"), NOTHING)
+async def test_a_caller_that_asks_for_a_text_gets_that_of_the_tools(
+    asked: list[Any], text: str, objects: list[object]
+) -> None:
+    """The same text as any other caller; one that asks for nothing gets nothing."""
+    assert await called("text", calls(*asked), Direct()) == (text, 1)
+    assert await called("nothing", calls(*asked), Direct()) == (None, 1)
 
 
 @differs(47, "the response stays the model's own")

@@ -87,6 +87,8 @@ SPECIFICATIONS = (
 )
 TERMS = [
     row(314, "several terms are summed", "order cancel", ["cancel_order", "list_orders"]),
+    row(314, "three in a description beat one in a name", "silent city today tomorrow", ["get_weather", "silent"]),
+    row(314, "a term in the name counts for more", "silent today", ["silent", "get_weather"]),
     row(314, "a term twice counts once", "order order order lists", ["list_orders", "cancel_order"]),
     row(314, "upper case", "CANCEL ORDER", ["cancel_order", "list_orders"]),
     row(314, "no description", "silent", ["silent"]),

@@ -92,6 +92,10 @@ def rows_of(
             continue
         default = "required" if field.is_required() else shown(field.get_default(call_default_factory=True), kind)
         words = " ".join((field.description or "").split()).replace("|", "\\|")
+        if (inner := _settings_or_none(field.annotation)) is not None:
+            yield f"| `{prefix}{name}` | mapping | {default} | {words} |"
+            yield from rows_of(inner, f"{prefix}{name}.")
+            continue
         yield f"| `{prefix}{name}` | {taken(kind)} | {default} | {words} |"
 
 
@@ -105,6 +109,12 @@ def _settings_in_list(kind: Any) -> type[BeanSettings] | None:
     """The settings of which a list has any number."""
     inner = get_args(kind)[0] if get_origin(kind) in (list, tuple) else None
     return inner if isinstance(inner, type) and issubclass(inner, BeanSettings) else None
+
+
+def _settings_or_none(kind: Any) -> type[BeanSettings] | None:
+    """The settings that need not be there."""
+    inner = [each for each in get_args(kind) if each is not NoneType] if get_origin(kind) in (Union, UnionType) else []
+    return inner[0] if len(inner) == 1 and isinstance(inner[0], type) and issubclass(inner[0], BeanSettings) else None
 
 
 def taken(kind: Any) -> str:
@@ -232,6 +242,12 @@ def test_every_setting_is_described(name: str) -> None:
 def test_a_setting_is_described_by_its_declaration() -> None:
     """Type, default and text come from the model."""
 
+    class Inner(BeanSettings):
+        """Of the test."""
+
+        word: str
+        """A word."""
+
     class Settings(BeanSettings):
         """Of the test."""
 
@@ -241,7 +257,10 @@ def test_a_setting_is_described_by_its_declaration() -> None:
         """One, two | neither."""
         deep: tuple[str, ...] = ("a",)
         """Several."""
+        more: Inner | None = None
+        """What need not be there."""
 
+    Settings.model_rebuild(_types_namespace={"Inner": Inner})
     bean_type = BeanType("test", Settings, lambda settings: object(), object, "For a test.")
 
     assert section(bean_type, {}).splitlines()[2:] == [
@@ -252,6 +271,8 @@ def test_a_setting_is_described_by_its_declaration() -> None:
         "| `wanted` | text | required | What is wanted. |",
         r"| `mode` | `one` or `two` | unset | One, two \| neither. |",
         "| `deep` | list of text | `[a]` | Several. |",
+        "| `more` | mapping | unset | What need not be there. |",
+        "| `more.word` | text | required | A word. |",
     ]
 
 

@@ -17,6 +17,7 @@ import pytest
 from agentforge.advisor import faults as advisor_faults
 from agentforge.cli.error_codes import ErrorCode, error_codes
 from agentforge.cli.main import run
+from agentforge.client.services import faults as service_faults
 from agentforge.config import codes as config_codes
 from agentforge.container import codes as container_codes
 from agentforge.container import faults as container_faults
@@ -85,7 +86,7 @@ def test_every_code_is_known() -> None:
     from agentforge import errors
     from agentforge.errors import AgentForgeError
 
-    modules = (errors, advisor_faults, memory_faults, plugin_faults, container_faults)
+    modules = (errors, advisor_faults, service_faults, memory_faults, plugin_faults, container_faults)
     classes = {
         found.code: found.__name__
         for module in modules

@@ -11,6 +11,7 @@ import pytest
 
 from agentforge import errors
 from agentforge.advisor import faults as advisor_faults
+from agentforge.client.services import faults as service_faults
 from agentforge.config import codes as config_codes
 from agentforge.container import codes as container_codes
 from agentforge.container import faults as container_faults
@@ -25,7 +26,7 @@ ROW = re.compile(
 )
 CLASSES = {
     name: found
-    for module in (errors, advisor_faults, memory_faults, plugin_faults, container_faults)
+    for module in (errors, advisor_faults, service_faults, memory_faults, plugin_faults, container_faults)
     for name, found in vars(module).items()
     if inspect.isclass(found) and issubclass(found, AgentForgeError) and found.__module__ == module.__name__
 }
