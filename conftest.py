@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import os
 import signal
@@ -16,6 +17,28 @@ def pytest_configure(config: pytest.Config) -> None:
     and a test that interrupts a program would wait for ever."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+#: Where lines of the core are not counted, which takes twice the time: what runs there is not the core, or runs in
+#: processes of its own.
+UNCOUNTED = ("benchmarks", "docs", "editor", "program", "shape")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say of which tests no lines are counted: those of `UNCOUNTED`, of plugins, and of properties, each of which runs
+    a hundred examples."""
+    here = Path(__file__).parent
+    folders = (here / "plugins", *(here / "tests" / name for name in UNCOUNTED))
+    for item in items:
+        elsewhere = any(folder in item.path.parents for folder in folders)
+        if elsewhere or hasattr(getattr(item, "obj", None), "hypothesis"):
+            item.add_marker(pytest.mark.no_cover)
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays: a collection of garbage need not look at all tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

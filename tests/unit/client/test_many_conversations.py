@@ -101,6 +101,7 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[MemoryStore]:
         await store.aclose()
 
 
+@pytest.mark.no_cover  # thousands of turns pass the lines of a few
 @pytest.mark.parametrize(("place", "store"), [("outside", PROCESS), ("inside", PROCESS), ("inside", FILE)])
 async def test_a_thousand_turns_at_once_keep_apart(place: str, store: str, tmp_path: Path) -> None:
     """Every answer is its owner's; what is stored of each owner are its two turns, whole and one after the other."""
@@ -149,6 +150,7 @@ class Forgetful(ChatModel):
         """Nothing to close."""
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
 async def test_memory_does_not_grow_with_the_turns(place: Callable[[ChatMemory], list[Advisor]]) -> None:
     """With a window conversations have a bound: another thousand turns leave less than one object for every ten."""
