@@ -15,24 +15,7 @@ from agentforge.model import AiMessage, ToolExecutionRequest
 from agentforge.model.scripted import call
 from agentforge.tool.search import BuiltIndexes, KeywordIndex, ToolIndex
 from tests.anchors.support import ANSWER, FACES, Conversation, ask, differs, differs_row, row, rows
-
-
-def cancel_order(order_id: str) -> str:
-    "Cancel an order."
-    return f"{order_id} is cancelled"
-
-
-def get_weather(city: str) -> str:
-    "Weather of a city."
-    return f"{city}: sunny"
-
-
-def list_rooms(hotel: str) -> str:
-    "Free rooms of a hotel."
-    return f"{hotel}: none"
-
-
-TOOLS = [cancel_order, get_weather, list_rooms]
+from tests.unit.advisor.searching import TOOLS, search
 
 
 class Counting:
@@ -47,10 +30,6 @@ class Counting:
 
     async def search(self, query: str, limit: int) -> Sequence[str]:
         return []
-
-
-def search(query: str, **more: Any) -> ToolExecutionRequest:
-    return call("search_tools", query=query, **more)
 
 
 def both(*queries: str) -> AiMessage:

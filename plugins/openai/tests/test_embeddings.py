@@ -113,6 +113,8 @@ REFUSED = [
     ({"model": ""}, "model is empty"),
     ({"batch_size": 0}, "batch_size is a whole number from 1, not 0"),
     ({"dimensions": True}, "dimensions is a whole number from 1, not True"),
+    ({"max_retries": -1}, "max_retries must be a whole number from 0, not -1"),
+    ({"retry": 2}, "retry must be a RetryPolicy, not int"),
     ({"vendor": "opnai"}, "no vendor row 'opnai'"),
     ({"base_url": "localhost"}, "base_url is not an http or https address"),
 ]

@@ -64,11 +64,17 @@ def taking_all(function: Any) -> BoundTool:
     return function_tool(function, schema={"type": "object"})
 
 
+async def later(*items: str) -> AsyncIterator[str]:
+    """The items, one after the other."""
+    for item in items:
+        yield item
+
+
 class Pages:
     """Items that come later; nothing else."""
 
     def __aiter__(self) -> AsyncIterator[str]:
-        raise NotImplementedError
+        return later("one", "two")
 
 
 @dataclass
@@ -78,7 +84,7 @@ class Page:
     items: list[str]
 
     def __aiter__(self) -> AsyncIterator[str]:
-        raise NotImplementedError
+        return later(*self.items)
 
 
 Rows = NewType("Rows", Pages)

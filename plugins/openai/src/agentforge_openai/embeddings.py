@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from agentforge.errors import ConfigurationError, ProtocolError
-from agentforge.http import (
-    HttpClient,
-    HttpRequest,
-    HttpTimeouts,
-    HttpTransport,
-    RetryPolicy,
-    request_id_of,
-    unexpected_answer,
-)
-from agentforge.masking import Secrets
+from agentforge.http import HttpRequest, HttpTimeouts, HttpTransport, RetryPolicy, request_id_of, unexpected_answer
 from agentforge.model import EmbeddingResponse, TokenUsage
-from agentforge_openai.address import api_key_of, base_url_of, embeddings_url, header_pairs
+from agentforge_openai.address import embeddings_url
+from agentforge_openai.endpoint_model import EndpointModel
 from agentforge_openai.profile import VendorRow
-from agentforge_openai.transporting import timeouts_of, transport_options
-from agentforge_openai.vendors import vendor_row
-from agentforge_openai.wire.errors import error_in_answer, holds_error, parse_error
+from agentforge_openai.wire.errors import error_in_answer, holds_error
 from agentforge_openai.wire.json_text import dump_bytes, load
 from agentforge_openai.wire.usage import decode_usage
 
@@ -34,7 +21,7 @@ __all__ = ("OpenAiEmbeddingModel",)
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
-class OpenAiEmbeddingModel:
+class OpenAiEmbeddingModel(EndpointModel):
     """An embedding model behind an endpoint of OpenAI's form; an `EmbeddingModel`.
 
     Address, key, headers and all of HTTP are as `OpenAiChatModel` takes them. ``dimensions`` asks for shorter vectors,
@@ -71,49 +58,31 @@ class OpenAiEmbeddingModel:
         batch_size: int = 128,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        if not model:
-            raise ConfigurationError("model is empty", next_step="Give the model's name, or the deployment's on Azure.")
+        super().__init__(
+            model=model,
+            api_key=api_key,
+            base_url=base_url,
+            vendor=vendor,
+            headers=headers,
+            timeouts=timeouts,
+            max_retries=max_retries,
+            retry=retry,
+            transport=transport,
+            verify=verify,
+            organization=organization,
+            project=project,
+            environment=environment,
+            proxy=proxy,
+            ca_bundle=ca_bundle,
+            max_connections=max_connections,
+            max_body_bytes=max_body_bytes if max_body_bytes is not None else _MAX_BODY_BYTES,
+        )
         for name, value in (("batch_size", batch_size), ("dimensions", dimensions)):
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise ConfigurationError(f"{name} is a whole number from 1, not {value!r}")
-        environment = os.environ if environment is None else environment
-        self._row = vendor_row(vendor if vendor is not None else "generic" if base_url else "openai")
-        self._model = model
-        self._base_url = base_url_of(self._row, base_url, environment)
         self._url = embeddings_url(self._row, self._base_url, model, api_version)
-        key = api_key_of(self._row, api_key, environment)
-        #: What must not leave this model in any text.
-        self.secrets = Secrets([key] if key else [])
-        self._headers = header_pairs(
-            self._row, key, self.secrets, headers=headers, organization=organization, project=project
-        )
-        self._timeouts = timeouts_of(timeouts)
         self._dimensions = dimensions
         self._batch_size = batch_size
-        self._http = HttpClient(
-            transport=transport,
-            transport_options=transport_options(
-                transport,
-                proxy=proxy,
-                ca_bundle=ca_bundle,
-                verify=None if verify is True else verify,
-                max_connections=max_connections,
-                max_body_bytes=max_body_bytes if max_body_bytes is not None else _MAX_BODY_BYTES,
-            ),
-            retry=retry if retry is not None else RetryPolicy(max_retries=max_retries),
-            secrets=self.secrets,
-            error_parser=partial(parse_error, secrets=self.secrets),
-        )
-
-    @property
-    def base_url(self) -> str:
-        """The address of the endpoint that it asks."""
-        return self._base_url
-
-    @property
-    def model_name(self) -> str:
-        """The model that is asked."""
-        return self._model
 
     async def embed(self, texts: Sequence[str]) -> EmbeddingResponse:
         """A vector for each text, with the tokens of all requests. Raises `ModelError`; then none is given."""
@@ -165,21 +134,6 @@ class OpenAiEmbeddingModel:
             decode_usage(usage) if isinstance(usage, dict) else TokenUsage(),
             name if isinstance(name, str) else None,
         )
-
-    async def aclose(self) -> None:
-        """Close the connections; safe to call twice."""
-        await self._http.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        return f"OpenAiEmbeddingModel(vendor={self._row.name!r}, model={self._model!r}, base_url={self._base_url!r})"
 
 
 def _is_number(value: object) -> bool:

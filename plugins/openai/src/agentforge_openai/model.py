@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from agentforge.errors import ConfigurationError, InvalidRequestError, ModelError
 from agentforge.http import (
-    HttpClient,
     HttpRequest,
     HttpStream,
     HttpTimeouts,
@@ -21,7 +17,6 @@ from agentforge.http import (
     RetryPolicy,
     unexpected_answer,
 )
-from agentforge.masking import Secrets
 from agentforge.model import (
     ChatEvent,
     ChatMessage,
@@ -34,12 +29,11 @@ from agentforge.model import (
     ResponseDone,
     mend_history,
 )
-from agentforge_openai.address import api_key_of, base_url_of, completions_url, header_pairs
+from agentforge_openai.address import completions_url
 from agentforge_openai.capabilities import Endpoint
+from agentforge_openai.endpoint_model import EndpointModel
 from agentforge_openai.profile import VendorRow, profile_of
-from agentforge_openai.transporting import timeouts_of, transport_options
-from agentforge_openai.vendors import vendor_row
-from agentforge_openai.wire.errors import parse_error, too_large
+from agentforge_openai.wire.errors import too_large
 from agentforge_openai.wire.events import events_of
 from agentforge_openai.wire.head import Head
 from agentforge_openai.wire.reply import Answering
@@ -58,7 +52,7 @@ _DRAIN_SECONDS = 0.5
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
-class OpenAiChatModel:
+class OpenAiChatModel(EndpointModel):
     """A model behind a Chat Completions endpoint.
 
     ``vendor`` is the name of a row or a `VendorRow`; unset, it is ``generic`` when ``base_url`` is given, else
@@ -103,35 +97,32 @@ class OpenAiChatModel:
         profile_overrides: Mapping[str, object] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        if not model:
-            raise ConfigurationError("model is empty", next_step="Give the model's name, or the deployment's on Azure.")
+        super().__init__(
+            model=model,
+            api_key=api_key,
+            base_url=base_url,
+            vendor=vendor,
+            headers=headers,
+            timeouts=timeouts,
+            max_retries=max_retries,
+            retry=retry,
+            transport=transport,
+            verify=verify,
+            organization=organization,
+            project=project,
+            environment=environment,
+            client=http_client,
+            proxy=proxy,
+            ca_bundle=ca_bundle,
+            max_connections=max_connections,
+            max_body_bytes=max_body_bytes,
+        )
         if defaults is not None and not isinstance(defaults, ChatRequestParameters):
             raise ConfigurationError(
                 f"defaults must be ChatRequestParameters, not {type(defaults).__name__}",
                 next_step="Give ChatRequestParameters(...), for example with a temperature.",
             )
-        if retry is not None and not isinstance(retry, RetryPolicy):
-            raise ConfigurationError(
-                f"retry must be a RetryPolicy, not {type(retry).__name__}",
-                next_step="Give RetryPolicy(...), or only max_retries.",
-            )
-        if not isinstance(max_retries, int) or max_retries < 0:
-            raise ConfigurationError(
-                f"max_retries must be a whole number from 0, not {max_retries!r}",
-                next_step="Give 0 for no retries; the default is 2.",
-            )
-        environment = os.environ if environment is None else environment
-        self._row = vendor_row(vendor if vendor is not None else "generic" if base_url else "openai")
-        self._model = model
-        self._base_url = base_url_of(self._row, base_url, environment)
         self._api_version = api_version
-        key = api_key_of(self._row, api_key, environment)
-        #: What must not leave this model in any text.
-        self.secrets = Secrets([key] if key else [])
-        self._headers = header_pairs(
-            self._row, key, self.secrets, headers=headers, organization=organization, project=project
-        )
-        self._timeouts = timeouts_of(timeouts)
         self._overrides: dict[str, object] = dict(profile_overrides or {})
         if tool_mode not in (None, "native", "json_schema"):
             raise ConfigurationError(
@@ -149,21 +140,6 @@ class OpenAiChatModel:
         self._plain: tuple[Head | None, Answering] = (None, Answering(provider=""))
         self._max_body_bytes = max_body_bytes if max_body_bytes is not None else _MAX_BODY_BYTES
         self._encoder = RequestEncoder(self._endpoint, defaults=defaults)
-        self._http = HttpClient(
-            transport=transport,
-            transport_options=transport_options(
-                transport,
-                client=http_client,
-                proxy=proxy,
-                ca_bundle=ca_bundle,
-                verify=None if verify is True else verify,
-                max_connections=max_connections,
-                max_body_bytes=max_body_bytes,
-            ),
-            retry=retry if retry is not None else RetryPolicy(max_retries=max_retries),
-            secrets=self.secrets,
-            error_parser=partial(parse_error, secrets=self.secrets),
-        )
         self._profile = self._endpoint(None).profile
         self._by_schema: SchemaToolModel | None = None
         if self._profile.tool_mode == "json_schema":
@@ -176,16 +152,6 @@ class OpenAiChatModel:
     def profile(self) -> ModelProfile:
         """What this endpoint and model can do, overrides included."""
         return self._profile
-
-    @property
-    def base_url(self) -> str:
-        """The address of the endpoint that it asks."""
-        return self._base_url
-
-    @property
-    def model_name(self) -> str:
-        """The model asked unless a request names another."""
-        return self._model
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
         """The whole reply. Raises `ModelError`; `UnsupportedFeatureError` comes before anything is sent."""
@@ -203,21 +169,6 @@ class OpenAiChatModel:
         async with aclosing(inner) as events:
             async for event in events:
                 yield event
-
-    async def aclose(self) -> None:
-        """Close the connections; safe to call twice."""
-        await self._http.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        return f"OpenAiChatModel(vendor={self._row.name!r}, model={self._model!r}, base_url={self._base_url!r})"
 
     # -- one exchange ----------------------------------------------------------------------------
 
