@@ -31,6 +31,7 @@ AgentForgeError
 ├── ToolError                              AF400
 │   ├── ToolArgumentsError                 AF401   arguments that do not fit the tool
 │   ├── ToolExecutionError                 AF402   the tool failed
+│   │   └── ToolInDoubtError               AF408   it may or may not have acted
 │   ├── UnknownToolError                   AF403   the model named a tool that was not offered
 │   ├── DuplicateToolError (ValueError)    AF404   two tools of one name
 │   ├── ToolDeclarationError (TypeError)   AF405   a function that cannot become a tool
@@ -96,6 +97,7 @@ __all__ = (
     "ToolDeclarationError",
     "ToolError",
     "ToolExecutionError",
+    "ToolInDoubtError",
     "ToolLimitedError",
     "ToolRoundTripLimitError",
     "ToolTimeoutError",
@@ -317,6 +319,12 @@ class ToolExecutionError(ToolError):
     """The tool itself failed; ``__cause__`` is what it raised."""
 
     code = "AF402"
+
+
+class ToolInDoubtError(ToolExecutionError):
+    """The tool failed and may have acted all the same: the way to it was lost after it had been asked."""
+
+    code = "AF408"
 
 
 class UnknownToolError(ToolError):

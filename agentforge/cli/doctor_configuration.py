@@ -134,7 +134,13 @@ def _endpoints(app: AgentForge, plan: Plan, *, online: bool) -> Iterator[Finding
         if hook is None:
             continue
         context = BeanContext(
-            bean.id, bean.folder, plan.components, plan.secrets, plugins=app.plugins, environment=plan.environment
+            bean.id,
+            bean.folder,
+            plan.components,
+            plan.secrets,
+            plugins=app.plugins,
+            environment=plan.environment,
+            trusted=plan.trust == "code",
         )
         where = f"beans.{bean.id} ({bean.mark})"
         try:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from agentforge.cli.application import beans_of, one_bean
 from agentforge.cli.usage import Parser, near_miss
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentforge.client import ChatClient
     from agentforge.container import AgentForge
     from agentforge.model import ToolSpecification
+    from agentforge.tool import BoundTool
     from agentforge.tool.execution import Run, ToolService
 
 __all__ = ("Offer", "add_bean_option", "find", "offers", "run_for")
@@ -22,16 +23,35 @@ __all__ = ("Offer", "add_bean_option", "find", "offers", "run_for")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What one bean offers: the bean's id, its service, the client where it is one, and the tools."""
+    """What one bean offers: the bean's id, its service, the client where it is one, the tools as a model gets them, and
+    by name what stands behind them."""
 
     bean: str
     service: ToolService
     client: ChatClient | None
     tools: tuple[ToolSpecification, ...]
+    bound: Mapping[str, BoundTool] = field(default_factory=dict)
 
     def named(self, name: str) -> ToolSpecification | None:
         """The tool of this name."""
         return next((tool for tool in self.tools if tool.name == name), None)
+
+    def source_of(self, name: str) -> str:
+        """Where a tool comes from, in words: the name of its source, and what it is where it is no function here."""
+        tool = self.bound.get(name)
+        if tool is None:
+            return "-"
+        return tool.source_name if tool.origin is None else f"{tool.source_name} ({tool.origin})"
+
+    def data_of(self, tool: ToolSpecification) -> dict[str, Any]:
+        """All that is known of a tool, as JSON values."""
+        found: dict[str, Any] = {"bean": self.bean, **tool.to_json()}
+        bound = self.bound.get(tool.name)
+        if bound is not None:
+            found |= {"source": bound.source_name, "effect": bound.effect}
+            if bound.origin is not None:
+                found["origin"] = asdict(bound.origin)
+        return found
 
 
 def add_bean_option(parser: Parser) -> None:
@@ -64,7 +84,7 @@ async def offers(app: AgentForge, options: argparse.Namespace) -> tuple[Offer, .
         bean = await app.resolve(id_)
         client = bean if isinstance(bean, ChatClient) else None
         service: ToolService = bean if client is None else client.service
-        made.append(Offer(id_, service, client, await _tools(service, run_for(client))))
+        made.append(Offer(id_, service, client, *await _tools(service, run_for(client))))
     return tuple(made)
 
 
@@ -94,10 +114,17 @@ def find(found: Sequence[Offer], name: str) -> tuple[Offer, ToolSpecification]:
     return next((each for each in having if each[0].client is not None), having[0])
 
 
-async def _tools(service: ToolService, run: Run) -> tuple[ToolSpecification, ...]:
+async def _tools(service: ToolService, run: Run) -> tuple[tuple[ToolSpecification, ...], dict[str, BoundTool]]:
     """What a model gets in the first request of a turn: a scripted one is asked, and its request looked at."""
     from agentforge.model.scripted import ScriptedChatModel
 
+    seen: dict[str, BoundTool] = {}
+
+    def look(tools: Sequence[BoundTool], run: Run) -> Sequence[BoundTool]:
+        seen.update((tool.name, tool) for tool in tools)
+        return tools
+
     model = ScriptedChatModel(["No more."])
+    run.selectors = (look, *run.selectors)
     await service.chat(model, None, "Which tools are there?", context=run)
-    return tuple(model.requests[0].parameters.tools)
+    return tuple(model.requests[0].parameters.tools), seen

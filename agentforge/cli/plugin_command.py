@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentforge.cli.application import plugins_of
 from agentforge.cli.console import Console
-from agentforge.cli.usage import UsageError, near_miss, split
+from agentforge.cli.usage import Parser, UsageError, add_common_options, near_miss, split
 
 if TYPE_CHECKING:
     from agentforge.plugin import Command
@@ -44,9 +44,18 @@ def run_plugin_command(plugin: str, before: Sequence[str], words: Sequence[str],
     if name not in commands:
         step = near_miss(name, commands) or f"One of {listed}."
         raise UsageError(f"agentforge {plugin}: there is no command {name!r}", next_step=step)
-    return int(commands[name].run([*before, *between, *rest]) or 0)
+    command = commands[name]
+    if command.arguments is None:
+        return int(command.run([*before, *between, *rest]) or 0)
+    parser = Parser(prog=f"agentforge {plugin} {name}", description=command.summary)
+    command.arguments(parser)
+    add_common_options(parser)
+    options = parser.parse_args([*before, *between, *rest])
+    console.json, console.debug = options.json, options.debug
+    with console.for_results():
+        return int(command.run(options, console) or 0)
 
 
 def _page(plugin: str, commands: dict[str, Command]) -> str:
-    rows = [f"  {command.name:22}{command.summary}" for command in commands.values()]
+    rows = [f"  {f'{command.name} {command.form}':26}{command.summary}" for command in commands.values()]
     return "\n".join((f"usage: agentforge {plugin} COMMAND ...", "", "commands:", *(rows or ["  none"])))

@@ -23,15 +23,21 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """List them, bean by bean."""
     found = run_in_order(_found(options, console))
     if console.json:
-        console.data([{"bean": offer.bean, **tool.to_json()} for offer in found for tool in offer.tools])
+        console.data([offer.data_of(tool) for offer in found for tool in offer.tools])
         return 0
     rows = [
-        (offer.bean, tool.name, ", ".join(tool.parameters.properties), (tool.description or "").partition("\n")[0])
+        (
+            offer.bean,
+            tool.name,
+            offer.source_of(tool.name),
+            ", ".join(tool.parameters.properties),
+            (tool.description or "").partition("\n")[0],
+        )
         for offer in found
         for tool in offer.tools
     ]
     if rows:
-        console.out(table(("bean", "tool", "parameters", "description"), rows))
+        console.out(table(("bean", "tool", "source", "parameters", "description"), rows))
     else:
         console.say(f"no tools are offered by {', '.join(offer.bean for offer in found)}")
     return 0

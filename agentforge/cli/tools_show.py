@@ -28,9 +28,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print its name, description and JSON Schema."""
     offer, tool = run_in_order(_found(options, console))
     if console.json:
-        console.data({"bean": offer.bean, **tool.to_json()})
+        console.data(offer.data_of(tool))
         return 0
     console.out(f"{tool.name} (bean {offer.bean})")
+    bound = offer.bound.get(tool.name)
+    if bound is not None and bound.origin is not None:
+        console.out(f"from {offer.source_of(tool.name)}")
     if tool.description:
         console.out(f"\n{tool.description}")
     # ASCII only where a terminal may not show more is the stream's affair: it writes out what it cannot show.

@@ -99,6 +99,10 @@ class ChatClient:
         """What the model must call in the first round of a turn; ``None``: its own default."""
         return self.parameters.tool_choice
 
+    def start(self) -> None:
+        """Find two tools of one name before the first request, see `ToolService.start`. Raises `DuplicateToolError`."""
+        self.service.start()
+
     def chain_with(self, added: Sequence[Advisor]) -> tuple[Link, ...]:
         """The chain with further advisors in their places. Raises `AdvisorOrderError`."""
         listed = self._listed

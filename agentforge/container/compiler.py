@@ -33,6 +33,7 @@ from agentforge.container.filling import secrets_in
 from agentforge.container.findings import run_checks
 from agentforge.container.known import Known
 from agentforge.container.methods import check_methods
+from agentforge.container.placed import report_misplaced
 from agentforge.container.plan import Pending, Plan, PlannedBean
 from agentforge.container.reading import read_configuration
 from agentforge.container.references import written_references
@@ -128,6 +129,7 @@ class _Compiler:
             conditions=read.conditions,
             tree=read.tree,
             environment=self._layers.environment,
+            trust=self._layers.trust,
         )
 
     # -- what is declared ------------------------------------------------------------------------
@@ -202,6 +204,7 @@ class _Compiler:
         from pydantic import ValidationError
 
         hide_secrets(node, found.settings, self._reporter)
+        report_misplaced(node, found.settings, self._layers.trust, self._reporter, path)
         try:
             draft.settings = found.settings.model_validate(value_for(node, found.settings), context=self._context)
             for secret in secrets_in(draft.settings):

@@ -35,6 +35,8 @@ def make_bean(
         arguments=arguments,
         plugins=plugins,
         environment=plan.environment,
+        lazy=bean.lazy,
+        trusted=plan.trust == "code",
     )
     try:
         return called(partial(bean.bean_type.create, filled(bean.settings, uses), context))

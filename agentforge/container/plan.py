@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from agentforge.config import BeanDefinition, BeanOptions, MappingNode, Mark
+from agentforge.config.trust import Trust
 from agentforge.masking import Secrets
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ class Plan:
 
     ``declared`` are the ids of the file in its order, ``aliases`` other names for them. ``conditions`` says of every
     conditional bean why it is in or out. ``tree`` is the configuration with all layers merged and placeholders filled,
-    where each value still knows who set it. ``environment`` are the variables, ``.env`` below them.
+    where each value still knows who set it. ``environment`` are the variables, ``.env`` below them, ``trust`` how far
+    the configuration is believed.
     """
 
     beans: Mapping[str, PlannedBean]
@@ -117,6 +119,7 @@ class Plan:
     conditions: tuple[ConditionResult, ...] = ()
     tree: MappingNode | None = field(default=None, repr=False)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    trust: Trust = "code"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beans", MappingProxyType(dict(self.beans)))

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from agentforge.errors import ConfigurationError
 from agentforge.http.display import safe_url
 
-__all__ = ("Address", "Proxy", "parse_address", "parse_base_url", "parse_proxy")
+__all__ = ("Address", "Proxy", "not_over_a_given", "parse_address", "parse_base_url", "parse_proxy")
 
 _PROXY_STEP = "Give a proxy as http://host:port, with user:password@ before the host where it asks for them."
 
@@ -97,6 +97,14 @@ def parse_address(url: str, *, proxy: Proxy | None, trust_env: bool) -> Address:
     if proxy is None and trust_env and not _is_loopback(parts.hostname):
         proxy = _environment_proxy(parts)
     return Address(url, parts.hostname, parts.scheme == "https", proxy)
+
+
+def not_over_a_given(what: str) -> ConfigurationError:
+    """The error for a request whose address is fixed, over what connects where it likes."""
+    return ConfigurationError(
+        f"a given {what} looks up hosts itself, so that connect_to cannot be kept",
+        next_step="Use a transport of the framework's own for requests whose address was checked.",
+    )
 
 
 def _split(url: str, what: str) -> SplitResult:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentforge.errors import ConfigurationError
-from agentforge.http.address import Proxy, parse_address, parse_proxy
+from agentforge.http.address import Proxy, not_over_a_given, parse_address, parse_proxy
 from agentforge.http.aiohttp_connections import Connecting, noting_connector
 from agentforge.http.decoding import BodyDecoder, Bounds, body_decoder
 from agentforge.http.failures import failure, kind_of, too_large
@@ -42,6 +42,7 @@ class _Target(NamedTuple):
     url: URL
     options: dict[str, Any]
     proxy_authorization: str | None
+    host: str | None = None  # of the header, where it is not that of the URL
 
 
 class AiohttpTransport:
@@ -85,7 +86,7 @@ class AiohttpTransport:
         self._session = session
         self._fresh: aiohttp.ClientSession | None = None  # never uses a connection twice
         self._connecting = Connecting()
-        self._targets: dict[str, _Target] = {}
+        self._targets: dict[tuple[str, str | None], _Target] = {}
         self._last_headers: tuple[Any, str, _Target, CIMultiDict[str]] | None = None
         self._timeouts: HttpTimeouts | None = None
         self._client_timeout: aiohttp.ClientTimeout | None = None
@@ -157,7 +158,7 @@ class AiohttpTransport:
 
     async def _start(self, request: HttpRequest, encoding: str) -> aiohttp.ClientResponse:
         session = self._open_session()
-        target = self._targets.get(request.url) or self._target(request.url)
+        target = self._targets.get((request.url, request.connect_to)) or self._target(request)
         times = request.timeouts
         if times is not self._timeouts:
             self._timeouts = times
@@ -215,6 +216,8 @@ class AiohttpTransport:
         headers.setdefault("accept-encoding", encoding)
         if target.proxy_authorization is not None:
             headers["proxy-authorization"] = target.proxy_authorization
+        if target.host is not None:
+            headers["host"] = target.host
         if type(pairs) is tuple:
             self._last_headers = pairs, encoding, target, headers
         return headers
@@ -251,10 +254,18 @@ class AiohttpTransport:
         )
         return session
 
-    def _target(self, url: str) -> _Target:
+    def _target(self, request: HttpRequest) -> _Target:
+        url = request.url
         if self._given is not None:
             parse_address(url, proxy=None, trust_env=False)
+            if request.connect_to is not None:
+                raise not_over_a_given("aiohttp session")
             target = _Target(self._prepared(url), {}, None)
+        elif request.connect_to is not None:
+            address = parse_address(url, proxy=None, trust_env=False)
+            trust = {"ssl": self._tls.context(), "server_hostname": address.host} if address.secure else {}
+            prepared = self._prepared(url)
+            target = _Target(prepared.with_host(request.connect_to), trust, None, prepared.authority)
         else:
             address = parse_address(url, proxy=self._proxy, trust_env=self._trust_env)
             options: dict[str, Any] = {"ssl": self._tls.context()} if address.secure else {}
@@ -262,7 +273,7 @@ class AiohttpTransport:
             target = _Target(self._prepared(url), options, forward)
         if len(self._targets) >= _MAX_TARGETS:
             del self._targets[next(iter(self._targets))]
-        self._targets[url] = target
+        self._targets[url, request.connect_to] = target
         return target
 
     def _prepared(self, url: str) -> URL:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentforge.errors import ConfigurationError
-from agentforge.http.address import Address, parse_address, parse_proxy
+from agentforge.http.address import Address, not_over_a_given, parse_address, parse_proxy
 from agentforge.http.decoding import BodyDecoder, Bounds, body_decoder
 from agentforge.http.failures import failure, too_large
 from agentforge.http.httpx_connections import Connection, Connections, Route
@@ -39,6 +39,7 @@ class _Target(NamedTuple):
     url: httpx.URL
     host: bytes
     route: Route
+    sni: str | None = None  # the name that TLS asks for and checks, where it is not that of the URL
 
 
 @dataclass(slots=True)
@@ -89,7 +90,7 @@ class HttpxTransport:
         self._limits = httpx.Limits(max_connections=1, keepalive_expiry=None)
         self._bounds = Bounds.of(max_body_bytes)
         self._client = client
-        self._targets: dict[str, _Target] = {}
+        self._targets: dict[tuple[str, str | None], _Target] = {}
         self._timeouts: HttpTimeouts | None = None
         self._extensions: dict[str, dict[str, float]] = {}
         self._closed = False
@@ -143,7 +144,7 @@ class HttpxTransport:
         if self._client is not None:
             response = await self._start_on(self._client, request, encoding)
             return _Exchange(response, _headers(response))
-        target = self._targets.get(request.url) or self._target(request.url)
+        target = self._targets.get((request.url, request.connect_to)) or self._target(request)
         await self._slots.take(request)
         try:
             connection = self._connections.take(target.route)
@@ -200,6 +201,8 @@ class HttpxTransport:
         extensions: dict[str, Any] = self._extensions
         if not connection.used:
             extensions = {**extensions, "trace": connection.trace}
+        if target.sni is not None:
+            extensions = {**extensions, "sni_hostname": target.sni}
         try:
             return await connection.transport.handle_async_request(
                 self._httpx.Request(
@@ -225,6 +228,8 @@ class HttpxTransport:
         if client.is_closed:
             raise ConfigurationError("the given httpx client is closed", next_step="Keep it open while it is used.")
         parse_address(request.url, proxy=None, trust_env=False)
+        if request.connect_to is not None:
+            raise not_over_a_given("httpx client")
         headers = list(request.headers)
         if not any(name.lower() == b"accept-encoding" for name, _ in headers):
             headers.append((b"accept-encoding", encoding))
@@ -233,14 +238,22 @@ class HttpxTransport:
         )
         return await client.send(prepared, stream=True, follow_redirects=False)
 
-    def _target(self, url: str) -> _Target:
-        address = parse_address(url, proxy=self._proxy, trust_env=self._trust_env)
+    def _target(self, request: HttpRequest) -> _Target:
+        url, where = request.url, request.connect_to
         prepared = self._httpx.URL(url)
+        if where is None:
+            address = parse_address(url, proxy=self._proxy, trust_env=self._trust_env)
+        else:
+            address = parse_address(url, proxy=None, trust_env=False)
         if len(self._targets) >= _MAX_TARGETS:
             del self._targets[next(iter(self._targets))]
-        key = (prepared.scheme, prepared.netloc, address.proxy)
-        target = _Target(prepared, prepared.netloc, self._connections.route(key, lambda: self._new_transport(address)))
-        self._targets[url] = target
+        key = (prepared.scheme, prepared.netloc, address.proxy, where)
+        route = self._connections.route(key, lambda: self._new_transport(address))
+        if where is None:
+            target = _Target(prepared, prepared.netloc, route)
+        else:
+            target = _Target(prepared.copy_with(host=where), prepared.netloc, route, address.host)
+        self._targets[url, where] = target
         return target
 
     def _new_transport(self, address: Address) -> httpx.AsyncHTTPTransport:

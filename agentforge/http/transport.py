@@ -29,13 +29,18 @@ class HttpTimeouts:
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """A request as bytes. ``headers`` are pairs of bytes without Host and Content-Length, prepared once by the
-    caller; ``url`` is absolute."""
+    caller; ``url`` is absolute.
+
+    ``connect_to`` is the IP address to connect to, where the caller has looked up and checked the URL's host itself:
+    Host, SNI and the certificate stay those of the URL, and no proxy is used, which would look it up again.
+    """
 
     method: str
     url: str
     headers: Sequence[tuple[bytes, bytes]]
     content: bytes
     timeouts: HttpTimeouts
+    connect_to: str | None = None
 
 
 @dataclass(slots=True)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         as_value_error,
     )
     from agentforge.plugin.bean_type import BeanContext, BeanType, fits
+    from agentforge.plugin.builtin_views import ViewSettings, check_view, view_of, viewed_names
     from agentforge.plugin.catalogue import Catalogue, NotFound
     from agentforge.plugin.checking import CheckContext, CheckedBean, Finding
     from agentforge.plugin.command import Command
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from agentforge.plugin.parameter import Need
     from agentforge.plugin.reference import Qualifier, Ref, RefField, references_of
     from agentforge.plugin.request_settings import ParameterSettings
+    from agentforge.plugin.root_file_only import RootFileOnly
     from agentforge.plugin.state import PluginState
     from agentforge.plugin.vendor_profile import VendorProfile
 
@@ -79,16 +81,21 @@ _HOME = {
     "Qualifier": "reference",
     "Ref": "reference",
     "RefField": "reference",
+    "RootFileOnly": "root_file_only",
     "Seconds": "bean_settings",
     "SecretStr": "bean_settings",
     "VendorProfile": "vendor_profile",
+    "ViewSettings": "builtin_views",
     "as_value_error": "bean_settings",
+    "check_view": "builtin_views",
     "discover": "discovery",
     "fits": "bean_type",
     "hookimpl": "hooks",
     "hooks": "hooks",
     "implements": "hooks",
     "references_of": "reference",
+    "view_of": "builtin_views",
+    "viewed_names": "builtin_views",
 }
 
 __all__ = (
@@ -119,16 +126,21 @@ __all__ = (
     "Qualifier",
     "Ref",
     "RefField",
+    "RootFileOnly",
     "Seconds",
     "SecretStr",
     "VendorProfile",
+    "ViewSettings",
     "as_value_error",
+    "check_view",
     "discover",
     "fits",
     "hookimpl",
     "hooks",
     "implements",
     "references_of",
+    "view_of",
+    "viewed_names",
 )
 
 __getattr__, __dir__ = loaded_later(globals(), _HOME)

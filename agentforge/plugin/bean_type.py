@@ -37,7 +37,9 @@ class BeanContext:
     functions of the ``scan`` roots; ``arguments`` are the beans that the container found for the constructor of the
     type's component (see `BeanType.component`). ``secrets`` are those of the configuration; what a factory learns
     beside them it adds. ``plugins`` are those whose observers want to be told of calls. ``environment`` are the
-    variables, ``.env`` below them: a factory reads these and not those of the process.
+    variables, ``.env`` below them: a factory reads these and not those of the process. ``lazy`` is what ``bean:`` says:
+    what is slow to begin waits for its first use then, also where another bean needs this one. ``trusted``: the file is
+    believed like a program, and so are the addresses in it.
     """
 
     bean_id: str
@@ -47,6 +49,8 @@ class BeanContext:
     arguments: Mapping[str, object] = field(default_factory=dict)
     plugins: Plugins | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    lazy: bool = False
+    trusted: bool = True
 
     def vendor_profiles(self, family: str) -> Mapping[str, Any]:
         """The vendors that plugins bring for a family of wires, by name (hook ``agentforge_vendor_profiles``)."""
@@ -65,7 +69,9 @@ class BeanType:
     names a function that makes the bean, whose parameters are filled; with ``implements`` it names an interface, of
     which that function makes the class that the bean will have. ``check`` finds what is wrong between settings before
     anything is made, see `agentforge.plugin.checking`. ``endpoints`` gives, from the settings and a context, the http
-    addresses that the bean will call, without secrets in them, which `agentforge doctor --online` tries.
+    addresses that the bean will call, without secrets in them, which `agentforge doctor --online` tries. ``tool_names``
+    gives, from the settings and a `CheckContext`, the names of the tools that a source will offer, where they are known
+    before it is made (else ``None``): two of one name are then found when the file is checked.
 
     Raises `BeanTypeError` for a declaration that cannot work.
     """
@@ -80,6 +86,7 @@ class BeanType:
     implements: Callable[[Any], type] | None = None
     check: Callable[[Any, CheckContext], Iterable[Finding]] | None = None
     endpoints: Callable[[Any, BeanContext], Iterable[str]] | None = None
+    tool_names: Callable[[Any, CheckContext], Iterable[str] | None] | None = None
 
     def __post_init__(self) -> None:
         fault = self._fault()

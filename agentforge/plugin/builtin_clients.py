@@ -4,7 +4,7 @@ model."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from agentforge.advisor import Advisor
 from agentforge.client import ChatClient
@@ -62,6 +62,8 @@ class ToolServiceSettings(BeanSettings):
 
     tools: tuple[Annotated[ToolSource, Ref()], ...] = ()
     """The tools to offer: beans that are sources of tools."""
+    on_clash: Literal["error", "prefix"] = "error"
+    """When two sources offer tools of one name: refuse, or put the name of the source in front of it."""
     error_handlers: ErrorHandlerSettings = ErrorHandlerSettings()
     """What the model is told, or whether the run ends, when a call goes wrong."""
     max_tool_calling_round_trips: CountFromZero = 100
@@ -124,7 +126,10 @@ def _service(
     handlers, limits = settings.error_handlers, settings.argument_limits
     return ToolService(
         # Tools that never change are registered one by one: two of one name are then found at once.
-        *(source.bound if isinstance(source, PythonTools) else source for source in settings.tools),
+        *(
+            source.bound if isinstance(source, PythonTools) and settings.on_clash == "error" else source
+            for source in settings.tools
+        ),
         max_tool_calling_round_trips=settings.max_tool_calling_round_trips,
         max_concurrent_tools=settings.max_concurrent_tools,
         tool_timeout=settings.tool_timeout,
@@ -138,6 +143,7 @@ def _service(
         converters=settings.converters,
         max_threads=settings.max_threads,
         max_abandoned_threads=settings.max_abandoned_threads,
+        on_clash=settings.on_clash,
         secrets=context.secrets,
     )
 
@@ -195,6 +201,7 @@ def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[
     """The tools by name, each with the bean that brings it; whether these are all, as a source may offer any; and what
     is wrong between them."""
     owners: dict[str, str] = {}
+    prefixed = settings.on_clash == "prefix"
     findings: list[Finding] = []
     all_known = True
     for number, source in enumerate(settings.tools):
@@ -204,7 +211,9 @@ def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[
             all_known = False
             continue
         for name in names:
-            if name in owners:
+            if name in owners and prefixed:
+                all_known = False  # it gets another name
+            elif name in owners:
                 findings.append(
                     Finding(
                         f"two tools are named {name!r}: of '{owners[name]}' and of '{bean.id}'",

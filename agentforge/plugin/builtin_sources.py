@@ -149,6 +149,9 @@ def known_tool_names(
     if isinstance(bean.given, PythonTools):
         return tuple(tool.name for tool in bean.given.bound)
     settings = bean.settings
+    if bean.bean_type is not None and bean.bean_type.tool_names is not None and settings is not None:
+        named = bean.bean_type.tool_names(settings, context)
+        return None if named is None else tuple(named)
     if isinstance(settings, PythonToolsSettings):
         return tool_names_of(settings, context)
     if isinstance(settings, AiServiceSettings):

@@ -69,6 +69,10 @@ class PythonTools:
         """The tools."""
         return self.bound
 
+    def known_tools(self) -> Sequence[BoundTool]:
+        """The tools."""
+        return self.bound
+
     async def start(self) -> None:
         """Start the object, where it has a ``start``."""
         await self._call("start")

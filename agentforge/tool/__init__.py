@@ -13,7 +13,16 @@ from agentforge.tool.declare import (
     declaration_of,
     tool,
 )
-from agentforge.tool.source import ArgumentBinder, BoundTool, Effect, ToolExecutor, ToolSource
+from agentforge.tool.source import (
+    ArgumentBinder,
+    BoundTool,
+    Effect,
+    ToolExecutor,
+    ToolOrigin,
+    ToolSelector,
+    ToolSource,
+    known_tools,
+)
 
 if TYPE_CHECKING:
     from agentforge.tool.augment import AugmentedCall, AugmentedConsumer, augmented
@@ -40,11 +49,14 @@ __all__ = (
     "StaticTools",
     "ToolDeclaration",
     "ToolExecutor",
+    "ToolOrigin",
+    "ToolSelector",
     "ToolSource",
     "augmented",
     "declaration_of",
     "describe",
     "function_tool",
+    "known_tools",
     "only",
     "prefix",
     "rename",

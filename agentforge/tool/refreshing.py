@@ -140,6 +140,10 @@ class RefreshingTools:
         assert self._offered is not None
         return self._offered
 
+    def known_tools(self) -> Sequence[BoundTool] | None:
+        """The last good set; ``None`` where nothing was loaded yet."""
+        return self._offered
+
     async def start(self) -> None:
         """Load for the first time, unless that is done. Raises `ConfigurationError`, whose cause is what went wrong."""
         if self._offered is None:

@@ -7,8 +7,8 @@ before every model call, it looks at the run and answers with the tools of this 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentforge.errors import ToolDeclarationError
@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from agentforge.tool.execution.result import ToolExecutionResult
     from agentforge.tool.execution.run import Run, ToolContext
 
-__all__ = ("ArgumentBinder", "BoundTool", "Effect", "ToolExecutor", "ToolSelector", "ToolSource")
+__all__ = (
+    "ArgumentBinder",
+    "BoundTool",
+    "Effect",
+    "ToolExecutor",
+    "ToolOrigin",
+    "ToolSelector",
+    "ToolSource",
+    "known_tools",
+)
 
 Effect: TypeAlias = Literal["read", "write"]
 
@@ -43,6 +52,27 @@ class ArgumentBinder(Protocol):
     def __call__(self, arguments: dict[str, object], /) -> Any: ...
 
 
+@dataclass(frozen=True, slots=True)
+class ToolOrigin:
+    """Where a tool comes from that is no function of this program, for policies and audit.
+
+    ``kind`` is ``http``, ``mcp`` or another word of its source's; ``server`` and ``version`` are those of whoever
+    offers it, ``name`` is what they call it, ``digest`` that of its definition. ``annotations`` are hints as they came
+    (such as MCP's ``readOnlyHint``): a stranger's words, which no policy may be lowered by.
+    """
+
+    kind: str
+    server: str | None = None
+    version: str | None = None
+    name: str | None = None
+    annotations: Mapping[str, object] = field(default_factory=dict)
+    digest: str | None = None
+
+    def __str__(self) -> str:
+        server = self.server if self.version is None else f"{self.server} {self.version}"
+        return self.kind if self.server is None else f"{self.kind} {server}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundTool:
     """One callable tool; compared by identity.
@@ -51,7 +81,7 @@ class BoundTool:
     a plain function that the batch calls on a worker thread (and whose result may still be awaitable). ``timeout`` in
     seconds overrides the service's; ``None`` takes it. ``effect`` undeclared means the safety of a write with the
     coercion of a read. ``serial`` names a key: calls that share it never run side by side. ``sequential`` makes the
-    call a barrier in its batch.
+    call a barrier in its batch. ``origin`` is where it comes from, ``None`` for a function of this program.
     """
 
     specification: ToolSpecification
@@ -64,6 +94,7 @@ class BoundTool:
     serial: str | None = None
     sequential: bool = False
     blocking: bool = False
+    origin: ToolOrigin | None = None
 
     def __post_init__(self) -> None:
         check_timeout(self.timeout, f"tool {self.specification.name!r}")
@@ -80,8 +111,17 @@ class BoundTool:
 
 @runtime_checkable
 class ToolSource(Protocol):
-    """Where tools come from. Returning the same sequence object again says that nothing changed."""
+    """Where tools come from. Returning the same sequence object again says that nothing changed.
+
+    A source whose tools are no matter of the run may have a method ``known_tools``, see there.
+    """
 
     async def tools(self, run: Run) -> Sequence[BoundTool]:
         """The tools for the next request of ``run``."""
         ...
+
+
+def known_tools(source: object) -> Sequence[BoundTool] | None:
+    """What a started source offers without a run being asked about, by its own ``known_tools``; ``None``: not known."""
+    ask = getattr(source, "known_tools", None)
+    return None if ask is None else ask()

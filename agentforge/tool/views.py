@@ -16,9 +16,20 @@ from typing import Any, TypeAlias
 from agentforge.errors import ConfigurationError, ToolArgumentsError, ToolDeclarationError
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.tool.execution.run import Run
-from agentforge.tool.source import BoundTool, ToolSource
+from agentforge.tool.source import BoundTool, ToolSource, known_tools
 
-__all__ = ("ChooseTools", "StaticTools", "View", "describe", "only", "prefix", "rename", "selecting", "without")
+__all__ = (
+    "ChooseTools",
+    "StaticTools",
+    "View",
+    "describe",
+    "only",
+    "prefix",
+    "rename",
+    "renamed",
+    "selecting",
+    "without",
+)
 
 _KEPT = 8
 
@@ -36,6 +47,10 @@ class StaticTools:
         """The tools."""
         return self._tools
 
+    def known_tools(self) -> Sequence[BoundTool]:
+        """The tools."""
+        return self._tools
+
 
 class View:
     """Another sequence made of a source's by ``change``, once for each sequence object that the source returns.
@@ -50,7 +65,14 @@ class View:
 
     async def tools(self, run: Run) -> Sequence[BoundTool]:
         """The source's tools, changed."""
-        found = await self._source.tools(run)
+        return self._changed(await self._source.tools(run))
+
+    def known_tools(self) -> Sequence[BoundTool] | None:
+        """What is known of the source's tools, changed; ``None``: nothing."""
+        found = known_tools(self._source)
+        return None if found is None else self._changed(found)
+
+    def _changed(self, found: Sequence[BoundTool]) -> tuple[BoundTool, ...]:
         for seen, made in self._made:
             if seen is found:
                 return made
@@ -73,7 +95,7 @@ def prefix(source: ToolSource, text: str) -> ToolSource:
     """All names with ``text`` in front; executors still see the tool's own name."""
     if not text:
         raise ConfigurationError("a prefix of tool names must not be empty")
-    return View(source, lambda tools: [_renamed(tool, text + tool.name) for tool in tools])
+    return View(source, lambda tools: [renamed(tool, text + tool.name) for tool in tools])
 
 
 def rename(source: ToolSource, names: Mapping[str, str]) -> ToolSource:
@@ -88,7 +110,7 @@ def rename(source: ToolSource, names: Mapping[str, str]) -> ToolSource:
 
     def change(tools: Sequence[BoundTool]) -> Iterable[BoundTool]:
         _expect("rename", names, tools)
-        return [_renamed(tool, names[tool.name]) if tool.name in names else tool for tool in tools]
+        return [renamed(tool, names[tool.name]) if tool.name in names else tool for tool in tools]
 
     return View(source, change)
 
@@ -187,7 +209,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _renamed(tool: BoundTool, name: str) -> BoundTool:
+def renamed(tool: BoundTool, name: str) -> BoundTool:
     """The tool under another name; what runs it still sees the name it knows, the model reads of the one it knows."""
     own = tool.name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import ssl
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from tests.support.loopback import (
     serve,
     tunnel,
 )
-from tests.support.transports import PATIENT, opened, post, with_options, words
+from tests.support.transports import PATIENT, every, opened, post, with_options, words
 
 # -- TLS and proxies -----------------------------------------------------------------------------
 
@@ -76,6 +77,45 @@ async def test_the_environments_bundle(
         async with opened(kind, trust_env=False) as transport:
             with pytest.raises(ModelConnectionError, match="not trusted"):
                 await transport.send(post(server))
+
+
+@with_options
+async def test_an_address_that_was_checked_is_connected_to(kind: str) -> None:
+    """The URL's host is not looked up again, and is what the server is told."""
+    async with serve(plain(), plain()) as server, opened(kind) as transport:
+        request = replace(post(server), url=f"http://api.test:{server.port}/v1?q=a%2Fb", connect_to="127.0.0.1")
+        for _ in range(2):
+            assert (await transport.send(request)).status == 200
+        assert [seen.headers["host"] for seen in server.requests] == [f"api.test:{server.port}"] * 2
+        assert [seen.target for seen in server.requests] == ["/v1?q=a%2Fb"] * 2
+        assert [seen.connection for seen in server.requests] == [1, 1]
+
+
+@with_options
+async def test_the_certificate_is_that_of_the_host_and_not_of_the_address(
+    kind: str, certificate: tuple[Path, ssl.SSLContext]
+) -> None:
+    """A server at the address that was checked has to prove that it is the host."""
+    path, context = certificate
+    async with serve(plain(), context=context) as server, opened(kind, ca_bundle=str(path)) as transport:
+        request = replace(post(server), url=f"https://localhost:{server.port}/", connect_to="127.0.0.1")
+        assert (await transport.send(request)).status == 200
+        stranger = replace(request, url=f"https://api.test:{server.port}/")
+        with pytest.raises(ModelConnectionError, match="not trusted"):
+            await transport.send(stranger)
+
+
+@every
+async def test_an_address_that_was_checked_is_kept_or_refused(kind: str) -> None:
+    """What the caller brought connects where it likes, so it is not asked."""
+    async with serve(plain()) as server, opened(kind) as transport:
+        request = replace(post(server), url=f"http://api.test:{server.port}/", connect_to="127.0.0.1")
+        if " with " not in kind:
+            assert (await transport.send(request)).status == 200
+            return
+        with pytest.raises(ConfigurationError, match="looks up hosts itself"):
+            await transport.send(request)
+        assert server.requests == []
 
 
 @with_options

@@ -7,7 +7,7 @@ from agentforge.tool.execution.asked import history_of, run_of
 from agentforge.tool.execution.batch import Emit
 from agentforge.tool.execution.chat_result import ToolChatResult
 from agentforge.tool.execution.converter import ToolResultConverter
-from agentforge.tool.execution.current import CurrentRun, current_run, current_run_loop
+from agentforge.tool.execution.current import CurrentRun, current_call, current_run, current_run_loop
 from agentforge.tool.execution.default_executor import DefaultToolExecutor, bound_tool_from, bound_tools_from
 from agentforge.tool.execution.driver import Answer, AskModel, Rounds, ToolDriver
 from agentforge.tool.execution.events import (
@@ -35,6 +35,7 @@ from agentforge.tool.execution.nested import NestedSuspension, taken_up_state
 from agentforge.tool.execution.outcome import ToolOutcome
 from agentforge.tool.execution.result import ToolExecution, ToolExecutionResult
 from agentforge.tool.execution.run import Cancellation, PartialRun, Run, ToolContext
+from agentforge.tool.execution.schema_validator import SchemaValidator
 from agentforge.tool.execution.scope import RunScope
 from agentforge.tool.execution.service import ToolService
 from agentforge.tool.execution.settings import ErrorHandlers, ToolSettings
@@ -86,6 +87,7 @@ __all__ = (
     "RunStream",
     "RunSuspended",
     "RunsUnderWay",
+    "SchemaValidator",
     "Suspend",
     "ThreadCounts",
     "ToolChatResult",
@@ -107,6 +109,7 @@ __all__ = (
     "Verdict",
     "bound_tool_from",
     "bound_tools_from",
+    "current_call",
     "current_run",
     "current_run_loop",
     "event_name",

@@ -23,12 +23,14 @@ from agentforge.errors import (
     ToolArgumentsError,
     ToolError,
     ToolExecutionError,
+    ToolInDoubtError,
     ToolLimitedError,
     ToolTimeoutError,
 )
 from agentforge.model.events import Event
 from agentforge.tool.error.handler import ToolErrorContext, ToolErrorHandler, answer_to
 from agentforge.tool.error.strategies import message_of
+from agentforge.tool.execution.current import calling
 from agentforge.tool.execution.events import ToolFinished, ToolStarted
 from agentforge.tool.execution.failure import release_frames
 from agentforge.tool.execution.gate import Ask, CallNext, PlannedCall
@@ -268,6 +270,7 @@ class ToolBatch:
 
     async def _execute(self, call: PlannedCall) -> ToolExecution:
         start, begun = datetime.now(UTC), time.perf_counter()
+        calling(call, self._emit)
         if call.nested is not None:
             going_on_with(call.nested)
         if self._emit is not None:
@@ -364,6 +367,8 @@ def _outcome_of(error: ToolError, call: PlannedCall) -> tuple[ToolOutcome, ToolE
             return ToolOutcome.LIMITED, limited
         effect = call.tool.effect if call.tool is not None else None
         return (ToolOutcome.IN_DOUBT if effect == "write" and call.began else ToolOutcome.TIMED_OUT), error
+    if isinstance(error, ToolInDoubtError) and call.tool is not None and call.tool.effect == "write":
+        return ToolOutcome.IN_DOUBT, error
     return ToolOutcome.FAILED, error
 
 

@@ -1,4 +1,5 @@
-"""The run that the code at hand works for: known to its tasks, to the worker threads of its tools and to all they call.
+"""The run, and the call, that the code at hand works for: known to its tasks, to the worker threads of its tools and to
+all they call.
 
 Of nested runs the innermost counts. Once a run is over nobody works for it any more, whatever it has left behind.
 """
@@ -11,9 +12,11 @@ from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agentforge.tool.execution.batch import Emit
+    from agentforge.tool.execution.gate import PlannedCall
     from agentforge.tool.execution.run import Run
 
-__all__ = ("CurrentRun", "current_run", "current_run_loop")
+__all__ = ("CurrentRun", "calling", "current_call", "current_listener", "current_run", "current_run_loop")
 
 
 class CurrentRun:
@@ -43,6 +46,27 @@ class CurrentRun:
 
 
 _here: ContextVar[CurrentRun | None] = ContextVar("agentforge_current_run", default=None)
+
+
+#: The call that a task makes, and where its events are told.
+_call: ContextVar[tuple[PlannedCall, Emit | None] | None] = ContextVar("agentforge_current_call", default=None)
+
+
+def calling(call: PlannedCall, emit: Emit | None) -> None:
+    """From now on the task at hand makes this call; for the task that is the call's own."""
+    _call.set((call, emit))
+
+
+def current_call() -> PlannedCall | None:
+    """The call that this code runs for, in its own task and in its thread; ``None`` outside of one."""
+    here = _call.get()
+    return None if here is None else here[0]
+
+
+def current_listener() -> Emit | None:
+    """Where events of the current call are told; ``None`` where nobody listens."""
+    here = _call.get()
+    return None if here is None else here[1]
 
 
 def current_run() -> Run | None:

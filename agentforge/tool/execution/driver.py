@@ -140,6 +140,10 @@ class ToolDriver:
         selected, self._selected = self._kept(self._selected, [chosen], unbound)
         return selected
 
+    def check_names(self, groups: Sequence[Sequence[BoundTool]]) -> None:
+        """Raise `DuplicateToolError` where these could not be offered together."""
+        ToolSet(groups, (), self._chain, self.settings.on_clash)
+
     def _kept(
         self, kept: list[ToolSet], groups: Sequence[Sequence[BoundTool]], unbound: Sequence[ToolSpecification]
     ) -> tuple[ToolSet, list[ToolSet]]:
@@ -147,7 +151,7 @@ class ToolDriver:
         for known in kept:
             if known.matches(groups, unbound):
                 return known, kept
-        made = ToolSet(groups, unbound, self._chain)
+        made = ToolSet(groups, unbound, self._chain, self.settings.on_clash)
         return made, [made, *kept[: _FEW_TOOLSETS - 1]]
 
     def _chain(self, tool: BoundTool) -> CallNext:

@@ -17,7 +17,7 @@ from agentforge.tool.execution.failure import execution_cause, execution_error
 from agentforge.tool.execution.result import ToolExecutionResult
 from agentforge.tool.execution.run import Run
 from agentforge.tool.execution.schema_validator import CheckedArguments, SchemaValidator
-from agentforge.tool.source import BoundTool, Effect
+from agentforge.tool.source import BoundTool, Effect, ToolOrigin
 from agentforge.tool.spec.long_numbers import json_text
 
 __all__ = ("bound_tool_from",)
@@ -34,6 +34,7 @@ def bound_tool_from(
     timeout: float | None = None,
     serial: str | None = None,
     sequential: bool = False,
+    origin: ToolOrigin | None = None,
 ) -> BoundTool:
     """A bound tool from a specification and an executor.
 
@@ -41,7 +42,8 @@ def bound_tool_from(
     object with ``execute_with_result(request, memory_id)`` or ``execute(request, memory_id)``; sync or async. What it
     returns is converted as any tool's result. It is handed the request as the model made it, unless a value was
     coerced or the text is not plain JSON: then the text is that of the checked arguments. ``return_behavior`` is
-    ``TO_LLM`` unless given; ``return_direct=True`` is another word for ``IMMEDIATE``.
+    ``TO_LLM`` unless given; ``return_direct=True`` is another word for ``IMMEDIATE``. ``origin`` says where it comes
+    from.
 
     Raises `ToolDeclarationError` for an executor that cannot be called so or that yields, or an unusable schema.
     """
@@ -65,6 +67,7 @@ def bound_tool_from(
         serial,
         sequential,
         not is_async,
+        origin,
     )
 
 

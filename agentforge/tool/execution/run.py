@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import inspect
+import json
 import logging
 import os
 import threading
@@ -374,6 +376,36 @@ class ToolContext:
     def remaining(self) -> float | None:
         """Seconds until the run's deadline; ``None`` without one."""
         return self._run.remaining()
+
+    @property
+    def secrets(self) -> Secrets:
+        """What is masked in whatever goes to the model about errors; a tool that learns of another adds it."""
+        return self._run.secrets
+
+    def idempotency_key(self, value: object = None) -> str:
+        """The same for a repeated attempt at one call, another for every other call: a digest of tenant, tool and
+        ``value`` (a field of the business, such as the number of an order), or of tenant, run, round and position.
+
+        Raises `RunStateError` outside of a call.
+        """
+        from agentforge.tool.execution.current import current_call
+
+        call = current_call()
+        if call is None:
+            raise RunStateError("there is no call here", next_step="Ask for its key inside of a tool.")
+        run = self._run
+        what = (run.id, run.round, call.position) if value is None else (call.name, value)
+        return hashlib.sha256(json.dumps([run.tenant, *what], default=str).encode()).hexdigest()[:32]
+
+    async def notify(self, code: str, message: str, details: Mapping[str, object] | None = None) -> None:
+        """Tell whoever listens to the run of the call at hand, such as how far it is; a `Notice` in the stream, and
+        nothing where nobody listens."""
+        from agentforge.model.events import Notice
+        from agentforge.tool.execution.current import current_listener
+
+        emit = current_listener()
+        if emit is not None:
+            await emit(Notice(code, message, details or {}))
 
     @property
     def run(self) -> Run:

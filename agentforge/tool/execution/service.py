@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from weakref import WeakValueDictionary
 
 from agentforge.errors import DuplicateToolError, ToolDeclarationError
@@ -37,7 +37,10 @@ from agentforge.tool.execution.state import ToolLoopState
 from agentforge.tool.execution.stream import RunStream
 from agentforge.tool.execution.threads import ThreadCounts, ToolThreads
 from agentforge.tool.execution.under_way import RunsUnderWay
-from agentforge.tool.source import BoundTool, Effect, ToolExecutor, ToolSource
+from agentforge.tool.source import BoundTool, Effect, ToolExecutor, ToolSource, known_tools
+
+if TYPE_CHECKING:
+    from agentforge.tool.execution.clashes import OnClash
 
 __all__ = ("ToolService",)
 
@@ -77,6 +80,7 @@ class ToolService:
         converters: Sequence[ToolResultConverter] = (),
         max_threads: int = 32,
         max_abandoned_threads: int = 64,
+        on_clash: OnClash = "error",
         secrets: Secrets | None = None,
     ) -> None:
         check_count("max_threads", max_threads, 1)
@@ -92,6 +96,7 @@ class ToolService:
             converters=tuple(converters),
             threads=ToolThreads(max_threads, max_abandoned_threads),
             error_handlers=ErrorHandlers(),
+            on_clash=on_clash,
         )
         self.secrets = secrets if secrets is not None else Secrets()
         #: The runs that are under way; whoever drives one from outside holds it here.
@@ -311,6 +316,14 @@ class ToolService:
         return await self._driver.drive(ToolLoop(state), run, parameters, sources, rounds, emit)
 
     # -- life cycle ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Find two tools of one name before the first request, as far as the sources know theirs without a run.
+
+        Whoever holds a service in a container need not call it. Raises `DuplicateToolError`.
+        """
+        found = (known_tools(source) for source in self._sources)
+        self._driver.check_names([self._tools, *(tools for tools in found if tools is not None)])
 
     @property
     def thread_counts(self) -> ThreadCounts:

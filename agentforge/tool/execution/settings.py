@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from agentforge.errors import ConfigurationError
 from agentforge.model.arguments import ArgumentLimits
@@ -15,6 +16,9 @@ from agentforge.tool.execution.gate import ToolGate, ToolInterceptor
 from agentforge.tool.execution.interceptors import SizeCap, TimeLimit
 from agentforge.tool.execution.serial import SerialKeys
 from agentforge.tool.execution.threads import ToolThreads
+
+if TYPE_CHECKING:
+    from agentforge.tool.execution.clashes import OnClash
 
 __all__ = ("ErrorHandlers", "ToolSettings", "check_count")
 
@@ -36,7 +40,8 @@ class ToolSettings:
     ``max_tool_calling_round_trips`` (100): N allows N continuations. ``max_concurrent_tools`` (8) calls of a batch run
     side by side. ``tool_timeout`` (60 s, ``None``: none) for a tool without its own. ``max_result_bytes`` (256 KiB) of
     a result reach the model. ``abandon_grace`` is how long a call may outlive its time limit before it is abandoned,
-    ``cancel_grace`` how long cancelled calls may take to end; both in seconds.
+    ``cancel_grace`` how long cancelled calls may take to end; both in seconds. ``on_clash``: what is done when two
+    sources offer tools of one name, see `OnClash`.
     """
 
     max_tool_calling_round_trips: int = 100
@@ -46,6 +51,7 @@ class ToolSettings:
     argument_limits: ArgumentLimits = field(default_factory=ArgumentLimits)
     abandon_grace: float = 0.05
     cancel_grace: float = 0.5
+    on_clash: OnClash = "error"
     gates: Sequence[ToolGate] = ()
     interceptors: Sequence[ToolInterceptor] = ()
     converters: Sequence[ToolResultConverter] = ()
@@ -56,6 +62,8 @@ class ToolSettings:
     size_cap: SizeCap = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.on_clash not in ("error", "prefix"):
+            raise ConfigurationError(f"on_clash must be 'error' or 'prefix', not {self.on_clash!r}")
         check_count("max_concurrent_tools", self.max_concurrent_tools, 1)
         check_count("max_result_bytes", self.max_result_bytes, 1)
         check_count("max_tool_calling_round_trips", self.max_tool_calling_round_trips, 0)

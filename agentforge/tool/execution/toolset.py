@@ -7,6 +7,7 @@ their identity, so that a wire encodes an unchanged tool block once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from agentforge.errors import ConfigurationError, DuplicateToolError, ToolDeclarationError
 from agentforge.model.request import ChatRequestParameters, ToolChoice
@@ -14,6 +15,9 @@ from agentforge.model.specification import ToolSpecification
 from agentforge.tool.execution.gate import CallNext
 from agentforge.tool.execution.state import OfferedTool
 from agentforge.tool.source import BoundTool
+
+if TYPE_CHECKING:
+    from agentforge.tool.execution.clashes import OnClash
 
 __all__ = ("ToolSet",)
 
@@ -28,6 +32,7 @@ class ToolSet:
         groups: Sequence[Sequence[BoundTool]],
         unbound: Sequence[ToolSpecification],
         compile_chain: Callable[[BoundTool], CallNext],
+        on_clash: OnClash = "error",
     ) -> None:
         self.groups = tuple(groups)
         self.unbound = tuple(unbound)
@@ -42,6 +47,12 @@ class ToolSet:
                         f"a tool source gave {type(tool).__name__} instead of a BoundTool",
                         next_step="Make them with bound_tools_from(...) of agentforge.tool.execution.",
                     )
+        if on_clash == "prefix":
+            from agentforge.tool.execution.clashes import apart
+
+            groups = apart(groups)
+        for group in groups:
+            for tool in group:
                 self._claim(tool.name, f"tool source {tool.source_name!r}")
                 self.tools[tool.name] = tool
                 self.chains[tool.name] = compile_chain(tool)
@@ -101,9 +112,6 @@ class ToolSet:
 
     def _claim(self, name: str, origin: str) -> None:
         if name in self.tools:
-            held = self.tools[name].source_name
-            raise DuplicateToolError(
-                f"two tools are named {name!r}: one from tool source {held!r}, one from {origin}",
-                tool=name,
-                next_step="Rename one, or give one source a prefix.",
-            )
+            from agentforge.tool.execution.clashes import clash_error
+
+            raise clash_error(name, f"tool source {self.tools[name].source_name!r}", origin)

@@ -2,7 +2,7 @@
 
 from agentforge.tool.spec.binding import Binder
 from agentforge.tool.spec.checks import check_schema
-from agentforge.tool.spec.naming import SAFE_TOOL_NAME, safe_tool_name
+from agentforge.tool.spec.naming import SAFE_TOOL_NAME, distinct_tool_names, safe_tool_name
 from agentforge.tool.spec.portable import check_portable_strict
 from agentforge.tool.spec.signature import ToolParameter, ToolSignature, read_signature, tool_name_from
 from agentforge.tool.spec.specifications import (
@@ -21,6 +21,7 @@ __all__ = (
     "ToolSignature",
     "check_portable_strict",
     "check_schema",
+    "distinct_tool_names",
     "read_signature",
     "safe_tool_name",
     "strict_schema",

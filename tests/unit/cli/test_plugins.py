@@ -24,8 +24,21 @@ def _fail(words):
 def _leave(words):
     raise SystemExit(int(words[0]) if words and words[0].isdigit() else " ".join(words) or None)
 
+def _arguments(parser):
+    parser.add_argument("name")
+    parser.add_argument("--loud", action="store_true")
+
+def _look(options, console):
+    shown = {"name": options.name, "loud": options.loud, "config": options.config}
+    if console.json:
+        console.data(shown)
+    else:
+        console.out(" ".join(f"{key}={value}" for key, value in shown.items()))
+    return 1 if options.name == "wrong" else 0
+
 @hookimpl
 def agentforge_commands(register):
+    register(Command("look", "Looks at one.", _look, "NAME", _arguments))
     register(Command("show", "Shows its words.", _show))
     register(Command("fail", "Fails.", _fail))
     register(Command("leave", "Leaves.", _leave))
@@ -117,7 +130,7 @@ def test_a_plugins_command_gets_its_words(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["good"], 2, "One of show, fail, leave."),
+        (["good"], 2, "One of look, show, fail, leave."),
         (["good", "shwo"], 2, "Did you mean 'show'?"),
         (["quiet", "show"], 2, "the plugin brings no commands"),
         (["broken", "show"], 1, "RuntimeError: out of order"),
@@ -141,6 +154,29 @@ def test_a_plugin_explains_its_commands(project: Any) -> None:
 
     ended = project.run("good", "--help")
     assert ended.code == 0 and "show" in ended.out and "Shows its words." in ended.out
+
+
+@pytest.mark.usefixtures("plugins")
+@pytest.mark.parametrize(
+    ("words", "code", "out", "err"),
+    [
+        (["good", "look", "it"], 0, "name=it loud=False config=None\n", ""),
+        (["--config", "f.yaml", "good", "look", "--loud", "it"], 0, "name=it loud=True config=f.yaml\n", ""),
+        (["good", "--config", "f.yaml", "look", "it", "--json"], 0, '"config": "f.yaml"', ""),
+        (["good", "look", "wrong"], 1, "name=wrong", ""),
+        (["good", "look"], 2, "", "agentforge good look: the following arguments are required: name"),
+        (["good", "look", "it", "--lout"], 2, "", "Did you mean '--loud'?"),
+        (["good", "look", "--help"], 0, "usage: agentforge good look", ""),
+    ],
+)
+def test_a_plugins_command_with_arguments_is_read_like_the_programs_own(
+    project: Any, words: list[str], code: int, out: str, err: str
+) -> None:
+    """The options of every command with it, wherever they stand; it writes on the program's console."""
+    ended = project.run(*words)
+
+    assert ended.code == code
+    assert out in ended.out and err in ended.err
 
 
 @pytest.mark.usefixtures("plugins")
