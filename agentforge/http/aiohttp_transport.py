@@ -165,17 +165,17 @@ class AiohttpTransport:
             self._client_timeout = self._aiohttp.ClientTimeout(total=None, connect=times.connect, sock_read=times.read)
         try:
             number = self._connecting.begin()
+            if not request.repeatable and self._given is None:
+                return await self._request(self._never_reused(), request, encoding, target)
             try:
                 return await self._request(session, request, encoding, target)
             except (self._aiohttp.ServerDisconnectedError, self._aiohttp.ClientOSError) as error:
                 # Over a given session nothing is known of its connections.
                 new = self._given is not None or self._connecting.made(number)
-                if new or isinstance(error, self._aiohttp.ClientConnectorError):
+                if new or not request.repeatable or isinstance(error, self._aiohttp.ClientConnectorError):
                     raise
             # The kept connection was closed before an answer began: nothing of one can have been lost.
-            if self._fresh is None:
-                self._fresh = self._new_session(reuse=False)
-            return await self._request(self._fresh, request, encoding, target)
+            return await self._request(self._never_reused(), request, encoding, target)
         except ValueError as error:
             # aiohttp's word for a header that is not valid; some errors that the table knows are ValueErrors too
             failed = failure(request, error, kind_of(error) or "unsendable")
@@ -212,7 +212,7 @@ class AiohttpTransport:
         last = self._last_headers
         if last is not None and last[0] is pairs and last[1] == encoding and last[2] is target:
             return last[3]
-        headers = self._multidict([(name.decode("latin-1"), value.decode("latin-1")) for name, value in pairs])
+        headers = self._multidict([(name.decode("latin-1"), _text(value)) for name, value in pairs])
         headers.setdefault("accept-encoding", encoding)
         if target.proxy_authorization is not None:
             headers["proxy-authorization"] = target.proxy_authorization
@@ -238,6 +238,12 @@ class AiohttpTransport:
         elif session.closed:
             raise ConfigurationError("the given aiohttp session is closed", next_step="Keep it open while it is used.")
         return session
+
+    def _never_reused(self) -> aiohttp.ClientSession:
+        """The session whose connections are used once."""
+        if self._fresh is None:
+            self._fresh = self._new_session(reuse=False)
+        return self._fresh
 
     def _new_session(self, *, reuse: bool) -> aiohttp.ClientSession:
         library = self._aiohttp
@@ -319,6 +325,14 @@ class AiohttpTransport:
             if (failed := failure(request, error)) is None:
                 raise
         raise failed
+
+
+def _text(value: bytes) -> str:
+    """What aiohttp writes as these bytes: it encodes texts as UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:

@@ -13,6 +13,7 @@ from agentforge.errors import (
     AgentForgeError,
     ConfigurationError,
     ModelConnectionError,
+    ModelError,
     ModelTimeoutError,
     ProtocolError,
 )
@@ -60,6 +61,7 @@ _KINDS: dict[str, Kind] = {
     "UnicodeError": "unsendable",
     "OSError": "broken",
 }
+_UNSENT: frozenset[Kind] = frozenset({"connect time", "pool time", "connect", "proxy"})
 _TIMES = {"connect time": "connect", "read time": "read", "write time": "write", "pool time": "pool"}
 _WAITS = {
     "connect": "no connection to {host} within {seconds:g} s",
@@ -95,6 +97,8 @@ def failure(request: HttpRequest, error: BaseException, kind: Kind | None = None
     if kind is None:
         return None
     made = _made(kind, request, error)
+    if isinstance(made, ModelError):
+        made.sent = kind not in _UNSENT
     if kind not in ("unsendable", "proxy") and not hasattr(error, "request_info"):
         made.__cause__ = error
     return made

@@ -63,7 +63,7 @@ class HttpxTransport:
     everything and never closed here; TLS, proxy and pool are then its business.
 
     A request that finds its kept connection closed before any answer is sent again on a new one, once, which no retry
-    counts.
+    counts; one that is not repeatable goes on a new one at once.
 
     Raises `ConfigurationError` for options that cannot be honoured, and for requests that are not valid HTTP.
     """
@@ -147,7 +147,9 @@ class HttpxTransport:
         target = self._targets.get((request.url, request.connect_to)) or self._target(request)
         await self._slots.take(request)
         try:
-            connection = self._connections.take(target.route)
+            # On one that was kept a request may be lost half-way, and nobody could say whether it arrived.
+            connections = self._connections
+            connection = connections.take(target.route) if request.repeatable else connections.new(target.route)
             try:
                 response = await self._start(connection, target, request, encoding)
             except Exception as error:

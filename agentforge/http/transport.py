@@ -32,7 +32,9 @@ class HttpRequest:
     caller; ``url`` is absolute.
 
     ``connect_to`` is the IP address to connect to, where the caller has looked up and checked the URL's host itself:
-    Host, SNI and the certificate stay those of the URL, and no proxy is used, which would look it up again.
+    Host, SNI and the certificate stay those of the URL, and no proxy is used, which would look it up again. What is
+    ``repeatable`` is sent again where a kept connection turns out to be closed before an answer began; all else goes on
+    a new one, so that it never arrives twice.
     """
 
     method: str
@@ -41,6 +43,7 @@ class HttpRequest:
     content: bytes
     timeouts: HttpTimeouts
     connect_to: str | None = None
+    repeatable: bool = True
 
 
 @dataclass(slots=True)

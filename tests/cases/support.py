@@ -27,7 +27,7 @@ __all__ = (
 )
 
 FOLDER = Path(__file__).parent
-KINDS = ("model_output", "streaming", "schema", "tool_loop", "config")
+KINDS = ("model_output", "streaming", "schema", "tool_loop", "config", "http", "mcp")
 
 #: The strategies that let the model correct itself, as the shipped configuration files choose them.
 CORRECTING: Mapping[str, Any] = {

@@ -45,12 +45,29 @@ TESTED = {
         ("plugins", "accept"),
         ("plugins", "reject_at_build"),
     },
+    "http": {
+        ("http_tool", "error_to_model"),
+        ("http_tool", "request_as_given"),
+        ("openapi_call", "accept"),
+        ("openapi_call", "error_to_model"),
+        ("openapi_call", "mixed"),
+        ("openapi_call", "reject_at_build"),
+        ("openapi_call", "request_as_given"),
+    },
+    "mcp": {("mcp_script", "accept"), ("mcp_script", "degrade"), ("mcp_script", "error_to_model")},
 }
+#: A kind whose rows lie in several files: requests and answers, and what comes before them.
+FILES = {"http": ("http", "openapi")}
+
+
+def rows_of(kind: str, part: str = "cases") -> list[dict[str, Any]]:
+    """All rows of a kind that are carried over, or that are not."""
+    return [row for name in FILES.get(kind, (kind,)) for row in case_file(name)[part]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_form_and_outcome_has_a_test(kind: str) -> None:
-    found = case_file(kind)["cases"]
+    found = rows_of(kind)
 
     assert {(row["input"]["form"], row["expected"]["outcome"]) for row in found} == TESTED[kind]
     if kind == "tool_loop":  # these have a test each
@@ -67,18 +84,17 @@ def field_cases(shared: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_row_is_tested_or_left_out_with_a_reason(kind: str, field_cases: list[dict[str, Any]]) -> None:
-    ours = case_file(kind)
-    tested = [row["id"] for row in ours["cases"]]
-    left_out = [row["id"] for row in ours["not_here"]]
+    tested = [row["id"] for row in rows_of(kind)]
+    left_out = [row["id"] for row in rows_of(kind, "not_here")]
 
     assert sorted(tested + left_out) == sorted(row["id"] for row in field_cases if row["kind"] == kind)
-    assert all(row["reason"].strip() for row in ours["not_here"])
+    assert all(row["reason"].strip() for row in rows_of(kind, "not_here"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_carried_row_says_what_it_said(kind: str, field_cases: list[dict[str, Any]]) -> None:
     """Input and expectation are the recorded ones; our own additions stand apart, in ``checks`` and ``left_out``."""
     recorded = {row["id"]: row for row in field_cases}
-    for row in case_file(kind)["cases"]:
+    for row in rows_of(kind):
         own = {key: value for key, value in row.items() if key not in ("checks", "left_out")}
         assert {"kind": kind, **own} == recorded[row["id"]]

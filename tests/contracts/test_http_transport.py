@@ -62,6 +62,14 @@ async def test_the_request_arrives_as_given(kind: str) -> None:
 
 
 @with_options
+async def test_a_header_in_utf8_arrives_as_its_bytes(kind: str) -> None:
+    """Neither decoded nor encoded on the way."""
+    async with serve(plain()) as server, opened(kind) as transport:
+        await transport.send(replace(post(server), headers=[(b"x-city", "Köln".encode())]))
+    assert server.requests[0].headers["x-city"].encode("latin-1").decode() == "Köln"
+
+
+@with_options
 async def test_nothing_is_added_to_the_request(kind: str) -> None:
     """Beside the given headers only host, content-length and accept-encoding are sent."""
     async with serve(plain()) as server, opened(kind) as transport:
@@ -299,8 +307,9 @@ async def test_nobody_listens(kind: str) -> None:
     async with serve(plain()) as server:
         request = post(server)
     async with opened(kind) as transport:
-        with pytest.raises(ModelConnectionError, match=r"could not connect to '127\.0\.0\.1:"):
+        with pytest.raises(ModelConnectionError, match=r"could not connect to '127\.0\.0\.1:") as caught:
             await transport.send(request)
+        assert not caught.value.sent
 
 
 @every
@@ -308,7 +317,7 @@ async def test_a_stall_before_headers_meets_the_read_limit(kind: str) -> None:
     """The wait for the answer's beginning is a read."""
     error = await failing(kind, stall(), request={"timeouts": replace(PATIENT, read=0.1)})
     assert isinstance(error, ModelTimeoutError)
-    assert error.retryable
+    assert error.retryable and error.sent
     assert "the read limit" in error.message
 
 
@@ -320,5 +329,6 @@ async def test_a_server_that_never_greets_meets_the_connect_limit(kind: str) -> 
         url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
         request = HttpRequest("POST", url, (), b"", replace(PATIENT, connect=0.2))
         async with opened(kind) as transport:
-            with pytest.raises(ModelTimeoutError, match=r"within 0\.2 s \(the connect limit\)"):
+            with pytest.raises(ModelTimeoutError, match=r"within 0\.2 s \(the connect limit\)") as caught:
                 await transport.send(request)
+            assert not caught.value.sent

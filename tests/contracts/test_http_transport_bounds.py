@@ -263,6 +263,21 @@ async def test_what_is_not_sent_again(kind: str, answers: list[Answer], sent: in
 
 
 @with_options
+@pytest.mark.parametrize("end", [hang_up(), reset()], ids=["closed", "reset"])
+async def test_what_is_not_repeatable_never_arrives_twice(kind: str, end: Answer) -> None:
+    """It goes on a connection of its own, so that no kept one can break under it; the next may be kept again."""
+    async with serve(plain(), end, plain()) as server, opened(kind) as transport:
+        await transport.send(post(server))
+        once = replace(post(server), repeatable=False)
+        with pytest.raises(ModelConnectionError) as caught:
+            await transport.send(once)
+        assert caught.value.sent
+        assert (await transport.send(post(server))).status == 200
+        assert (await transport.send(once)).status == 200
+    assert [seen.connection for seen in server.requests] == [1, 2, 1, 3]
+
+
+@with_options
 async def test_closing(kind: str) -> None:
     """Connections end, closing again is harmless, and a closed transport says so."""
     async with serve(plain()) as server:

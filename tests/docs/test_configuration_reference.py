@@ -93,7 +93,7 @@ def rows_of(
         default = "required" if field.is_required() else shown(field.get_default(call_default_factory=True), kind)
         words = " ".join((field.description or "").split()).replace("|", "\\|")
         if (inner := _settings_or_none(field.annotation)) is not None:
-            yield f"| `{prefix}{name}` | mapping | {default} | {words} |"
+            yield f"| `{prefix}{name}` | {taken(kind)} | {default} | {words} |"
             yield from rows_of(inner, f"{prefix}{name}.")
             continue
         yield f"| `{prefix}{name}` | {taken(kind)} | {default} | {words} |"
@@ -112,9 +112,9 @@ def _settings_in_list(kind: Any) -> type[BeanSettings] | None:
 
 
 def _settings_or_none(kind: Any) -> type[BeanSettings] | None:
-    """The settings that need not be there."""
-    inner = [each for each in get_args(kind) if each is not NoneType] if get_origin(kind) in (Union, UnionType) else []
-    return inner[0] if len(inner) == 1 and isinstance(inner[0], type) and issubclass(inner[0], BeanSettings) else None
+    """The settings that need not be there, or in whose place something shorter may stand."""
+    inner = get_args(kind) if get_origin(kind) in (Union, UnionType) else []
+    return next((each for each in inner if isinstance(each, type) and issubclass(each, BeanSettings)), None)
 
 
 def taken(kind: Any) -> str:
@@ -139,6 +139,8 @@ def taken(kind: Any) -> str:
     if get_origin(kind) is dict:
         item = taken(get_args(kind)[1])
         return "mapping" if item == "anything" else f"mapping to {item}"
+    if isinstance(kind, type) and issubclass(kind, BeanSettings):
+        return "mapping"
     return "secret" if getattr(kind, "__name__", "") == "SecretStr" else WORDS[kind]
 
 

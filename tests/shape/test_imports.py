@@ -7,7 +7,20 @@ import sys
 
 import pytest
 
-HEAVY = ("pydantic", "httpx", "aiohttp", "dependency_injector", "jsonschema_rs", "yaml", "docstring_parser", "pluggy")
+HEAVY = (
+    "pydantic",
+    "httpx",
+    "httpx2",
+    "aiohttp",
+    "anyio",
+    "dependency_injector",
+    "docstring_parser",
+    "jmespath",
+    "jsonschema_rs",
+    "mcp",
+    "pluggy",
+    "yaml",
+)
 # What a program may need to be loaded, the standard library's modules (asyncio alone: a hundred) among them.
 # To list plugins takes the metadata of distributions, which is half of an e-mail library.
 MODULES = {
@@ -41,7 +54,10 @@ def _loaded_by(statement: str) -> set[str]:
         "import agentforge.plugin; agentforge.plugin.Plugins().states()",
         "import agentforge.container",
         "import agentforge.testing",
+        "import agentforge_http",
+        "import agentforge_http.plugin",
         "import agentforge_local",
+        "import agentforge_mcp",
         "import agentforge_openai",
     ],
 )
@@ -53,7 +69,7 @@ def test_importing_loads_no_third_party(statement: str) -> None:
     assert len(loaded) <= MODULES.get(statement, MODULES_OF_THE_CORE), f"{len(loaded)} modules"
 
 
-@pytest.mark.parametrize("plugin", ["agentforge_local", "agentforge_openai"])
+@pytest.mark.parametrize("plugin", ["agentforge_http", "agentforge_local", "agentforge_mcp", "agentforge_openai"])
 def test_the_core_does_not_load_a_plugin(plugin: str) -> None:
     """`import agentforge` leaves every plugin alone."""
     assert plugin not in _loaded_by("import agentforge")

@@ -265,7 +265,7 @@ class _Turn:
                 self.toolset = None
         toolset = self.toolset
         if toolset is None or not self.static:
-            toolset = self.toolset = await self.driver.toolset(run, self.sources, self.parameters)
+            toolset = await self._ask_sources()
         parameters = toolset.parameters(self.parameters, first_round=number == self._first)
         if number == self._first + 1 and self.parameters is not None:
             await self._say_if_no_longer_forced(parameters)
@@ -331,6 +331,13 @@ class _Turn:
         ):
             await self.notice(Notice(code, "the forced tool choice held for the first round only"))
 
+    async def _ask_sources(self) -> ToolSet:
+        """The tools of the next request; what the sources have to say is told."""
+        self.toolset = toolset = await self.driver.toolset(self.run, self.sources, self.parameters)
+        while self.run.noted:
+            await self.notice(self.run.noted.pop(0))
+        return toolset
+
     async def notice(self, notice: Notice) -> None:
         """Keep a notice for the result and tell whoever listens."""
         self.notices.append(notice)
@@ -342,7 +349,7 @@ class _Turn:
     async def _run_batch(self, pending: Sequence[PendingCall]) -> None:
         toolset = self.toolset
         if toolset is None:  # taken up from a saved state: the sources are asked again
-            toolset = self.toolset = await self.driver.toolset(self.run, self.sources, self.parameters)
+            toolset = await self._ask_sources()
         nested = self.loop.state.nested
         calls = [
             PlannedCall(item.position, item.request, self._tool(item, toolset), nested=nested.get(item.position))

@@ -115,6 +115,7 @@ class Run:
         "memory_id",
         "messages",
         "nested_usage",
+        "noted",
         "notices",
         "own_usage",
         "parent",
@@ -186,6 +187,8 @@ class Run:
         #: Awaited before a run that works for this one asks its model; what they raise is raised there.
         self.guards: tuple[Callable[[], Awaitable[None]], ...] = ()
         self.notices: list[Notice] = []
+        #: What `note` was told and nobody has passed on yet.
+        self.noted: list[Notice] = []
         self._resume: ToolLoopState | None = None
         #: Whether it goes on with a saved turn.
         self.resumed = False
@@ -202,6 +205,10 @@ class Run:
     def remaining(self) -> float | None:
         """Seconds until the deadline (never below 0); ``None`` without one."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def note(self, notice: Notice) -> None:
+        """Have a notice told to whoever listens, and kept with the result; for a source that is asked for tools."""
+        self.noted.append(notice)
 
     def begin(self) -> None:
         """Mark the run as begun. Raises `RunStateError` the second time: a run is one turn."""

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 __all__ = ("rebuild", "resolve_reference", "subschemas")
 
-_ONE = (
-    "items",
-    "additionalProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "additionalItems",
-    "contentSchema",
+_ONE = frozenset(
+    (
+        "items",
+        "additionalProperties",
+        "not",
+        "if",
+        "then",
+        "else",
+        "contains",
+        "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "additionalItems",
+        "contentSchema",
+    )
 )
 _LIST = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
@@ -27,22 +29,22 @@ _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentS
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
     """The schemas directly inside ``schema`` with the steps to them; boolean schemas are left out."""
-    for key in _ONE:
-        inner = schema.get(key)
-        if isinstance(inner, Mapping):
-            yield (key,), inner
-    for key in _LIST:
-        row = schema.get(key)
-        if isinstance(row, (list, tuple)):
-            for index, inner in enumerate(row):
-                if isinstance(inner, Mapping):
+    for key, value in schema.items():
+        if key in _ONE and _is_mapping(value):
+            yield (key,), value
+        elif key in _LIST and isinstance(value, (list, tuple)):
+            for index, inner in enumerate(value):
+                if _is_mapping(inner):
                     yield (key, str(index)), inner
-    for key in _NAMED:
-        named = schema.get(key)
-        if isinstance(named, Mapping):
-            for name, inner in named.items():
-                if isinstance(inner, Mapping):
+        elif key in _NAMED and _is_mapping(value):
+            for name, inner in value.items():
+                if _is_mapping(inner):
                     yield (key, str(name)), inner
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+    # The plain check first: the other one is a call of many steps, and schemas have many parts.
+    return type(value) is dict or isinstance(value, Mapping)
 
 
 def rebuild(schema: Mapping[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:

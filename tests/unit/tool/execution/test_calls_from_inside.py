@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from agentforge import ChatClient
 from agentforge.errors import RunStateError, ToolExecutionError, ToolInDoubtError
 from agentforge.model import Notice, ToolExecutionRequest, ToolSpecification
 from agentforge.model.scripted import ScriptedChatModel, call, calls
-from agentforge.tool import ToolOrigin
+from agentforge.tool import BoundTool, ToolOrigin
 from agentforge.tool.execution import Run, ToolContext, ToolOutcome, ToolService, bound_tool_from, current_call
 
 SAVE = ToolSpecification("save")
@@ -116,3 +118,28 @@ async def test_a_write_whose_way_was_lost_is_in_doubt(effect: Any, error: Except
 def test_an_origin_says_what_it_is(origin: ToolOrigin, words: str) -> None:
     """In the words of a list."""
     assert str(origin) == words
+
+
+class Telling:
+    """A source that has something to say, once."""
+
+    def __init__(self) -> None:
+        self.notices = [Notice("tools_changed", "there is another tool")]
+
+    async def tools(self, run: Run) -> Sequence[BoundTool]:
+        while self.notices:
+            run.note(self.notices.pop())
+        return (bound_tool_from(SAVE, lambda request: "saved"),)
+
+
+async def test_what_a_source_has_to_say_is_told_and_kept() -> None:
+    """In the events of the run and in its result, of a service and of a client."""
+    turns = [call("save", "{}"), "Done."]
+    service = ToolService(Telling())
+    async with service.stream(ScriptedChatModel(turns), None, "Go") as events:
+        told = [event.code async for event in events if isinstance(event, Notice)]
+    async with ChatClient(ScriptedChatModel(turns), tools=[Telling()]) as client:
+        result = await client.chat("Go")
+
+    assert told == ["tools_changed"]
+    assert [notice.code for notice in result.notices] == ["tools_changed"]

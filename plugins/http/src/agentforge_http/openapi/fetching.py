@@ -1,0 +1,77 @@
+"""Fetching a description from its address, with the bounds and the address guard of every other request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from agentforge.errors import ConfigurationError, ToolExecutionError
+from agentforge_http.encoding import PreparedRequest
+from agentforge_http.openapi.documents import Documents, fetched_documents
+from agentforge_http.operation import HttpOperation
+from agentforge_http.sender import HttpSender, origin_of
+
+if TYPE_CHECKING:
+    from agentforge.plugin import BeanContext
+    from agentforge_http.openapi.settings import OpenApiSettings
+
+__all__ = ("description_sender", "fetch_description")
+
+_ACCEPT = "application/json, application/yaml;q=0.9, application/vnd.oai.openapi;q=0.9, */*;q=0.5"
+
+
+def description_sender(settings: OpenApiSettings, context: BeanContext) -> HttpSender:
+    """What fetches the description: connected as the API is, with headers of its own and no credentials of the API."""
+    from agentforge.http import RetryPolicy
+    from agentforge_http.auth import Auth
+
+    return HttpSender.of(
+        settings,
+        context,
+        auth=Auth(),
+        headers={name: value.get_secret_value() for name, value in settings.spec_headers.items()},
+        query={},
+        retry=RetryPolicy(max_retries=2),
+        max_response_bytes=settings.max_document_bytes,
+        follow_redirects=True,
+    )
+
+
+async def fetch_description(url: str, sender: HttpSender, *, max_bytes: int, trusted: bool) -> Documents:
+    """The description with what it refers to on its host; ``trusted``: the address was written in a trusted file.
+
+    Raises `ConfigurationError` with what is wrong.
+    """
+    return await fetched_documents(url, _fetcher(url, sender, trusted), max_bytes=max_bytes)
+
+
+def _fetcher(root: str, sender: HttpSender, trusted: bool) -> Callable[[str], Awaitable[bytes]]:
+    async def fetch(url: str) -> bytes:
+        parts = urlsplit(url)
+        shown = url.partition("?")[0]
+        operation = HttpOperation(
+            "the description",
+            "GET",
+            f"{parts.scheme}://{parts.netloc}",
+            parts.path,
+            effect="read",
+            host_is_trusted=trusted and origin_of(url) == origin_of(root),
+        )
+        try:
+            answer = await sender.send(PreparedRequest("GET", url, headers=[("accept", _ACCEPT)]), operation)
+        except ToolExecutionError as error:
+            raise ConfigurationError(
+                f"the description cannot be fetched: {error.message}",
+                location=shown,
+                next_step=error.next_step or "See that spec is right, and that its server can be reached.",
+            ) from error
+        if answer.is_cut:
+            raise ConfigurationError(
+                f"the description has more than {answer.limit:,} bytes",
+                location=shown,
+                next_step="Import a smaller one, or raise max_document_bytes.",
+            )
+        return answer.content
+
+    return fetch

@@ -1,0 +1,69 @@
+"""Choosing a part of an answer: a JSON pointer (``/items/0/name``) or a JMESPath expression (``items[*].name``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agentforge.errors import ConfigurationError
+
+__all__ = ("Pick", "pick_of")
+
+Pick = Callable[[Any], Any]
+"""From parsed JSON to the part. Raises ``LookupError`` where it is not there, ``ValueError`` where it cannot be."""
+
+
+def pick_of(expression: str) -> Pick:
+    """What the expression picks: a JSON pointer where it begins with ``/``, else JMESPath.
+
+    A pointer that leads nowhere raises ``LookupError``; JMESPath gives ``null`` then. Raises `ConfigurationError` for
+    an expression that cannot be parsed.
+
+    >>> pick_of("/items/1")({"items": ["a", "b"]}), pick_of("items[*].n")({"items": [{"n": 1}, {"n": 2}]})
+    ('b', [1, 2])
+    """
+    if expression.startswith("/"):
+        return _pointer(expression)
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        compiled = jmespath.compile(expression)
+    except JMESPathError as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ConfigurationError(
+            f"pick is no JMESPath expression: {reason}",
+            next_step="Write a JSON pointer such as /items/0, or JMESPath such as items[*].name.",
+        ) from None
+
+    def picked(document: Any) -> Any:
+        try:
+            return compiled.search(document)
+        except (JMESPathError, TypeError, RecursionError) as error:
+            raise ValueError(" ".join(str(error).split())[:200]) from None
+
+    return picked
+
+
+def _pointer(expression: str) -> Pick:
+    steps = expression[1:].split("/")
+    for step in steps:
+        rest = step.replace("~0", "").replace("~1", "")
+        if "~" in rest:
+            raise ConfigurationError(
+                f"pick is no JSON pointer: {expression!r} has a ~ that is neither ~0 nor ~1",
+                next_step="Write ~0 for ~ and ~1 for / in a name.",
+            )
+    names = [step.replace("~1", "/").replace("~0", "~") for step in steps]
+
+    def picked(document: Any) -> Any:
+        for name in names:
+            if isinstance(document, dict) and name in document:
+                document = document[name]
+            elif isinstance(document, list) and name.isdecimal() and name.isascii() and int(name) < len(document):
+                document = document[int(name)]
+            else:
+                raise LookupError(name)
+        return document
+
+    return picked

@@ -1,0 +1,138 @@
+"""How one value is written in a path, a query, a header or a cookie: OpenAPI's styles (RFC 6570 below them).
+
+Members of a list or an object that are ``null`` are left out; values nested deeper, for which OpenAPI has no words, are
+written as JSON. A list, an object or a value that comes to nothing gives no text at all, which is for the caller to
+leave out or refuse.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from agentforge_http.operation import Style
+
+__all__ = ("cookie_pairs", "escape", "header_text", "path_text", "plain_text", "query_pairs")
+
+# Reserved characters that may stand in a query as they are; & + # would say something else there, [ ] are not allowed.
+_RESERVED = ":/?@!$'()*,;="
+
+
+def escape(text: str, allow_reserved: bool = False) -> str:
+    """Percent-encoded: everything but letters, digits and ``-._~``; of the reserved characters those that are harmless
+    in a query stay where they may.
+
+    >>> escape("../a?b"), escape("a/b&c", allow_reserved=True)
+    ('..%2Fa%3Fb', 'a/b%26c')
+    """
+    return quote(text, safe=_RESERVED if allow_reserved else "")
+
+
+def plain_text(value: Any) -> str:
+    """A single value as text: ``true``, numbers as JSON writes them; whatever is nested as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def path_text(name: str, value: Any, style: Style, explode: bool) -> str:
+    """What stands in the path in place of a parameter."""
+    named = escape(name)
+    if style == "matrix":
+        if isinstance(value, Mapping) and explode:
+            return "".join(f";{_assigned(key, text)}" for key, text in _members(value))
+        if isinstance(value, list) and explode:
+            return "".join(f";{_assigned(named, text)}" for text in _items(value))
+        if isinstance(value, Mapping | list):
+            joined = ",".join(_flat(value))
+            return f";{named}={joined}" if joined else ""
+        return f";{_assigned(named, escape(plain_text(value)))}"
+    before, between = (".", "." if explode else ",") if style == "label" else ("", ",")
+    if isinstance(value, Mapping) and explode:
+        return before + between.join(f"{key}={text}" for key, text in _members(value))
+    if isinstance(value, Mapping | list):
+        return before + between.join(_flat(value))
+    return before + escape(plain_text(value))
+
+
+def query_pairs(
+    name: str, value: Any, style: Style, explode: bool, allow_reserved: bool = False
+) -> list[tuple[str, str]]:
+    """The members of the query, names and values encoded; none for ``null`` and for what is empty of members."""
+    if value is None:
+        return []
+
+    def written(text: str) -> str:
+        return escape(text, allow_reserved)
+
+    named = escape(name)
+    if not isinstance(value, Mapping | list):
+        return [(named, written(plain_text(value)))]
+    if style == "deepObject":
+        return _deep(named, value, written)
+    if explode:
+        if isinstance(value, Mapping):
+            return _members(value, written)
+        return [(named, text) for text in _items(value, written)]
+    between = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}.get(style, ",")
+    joined = between.join(_flat(value, written))
+    return [(named, joined)] if joined else []
+
+
+def header_text(value: Any, explode: bool) -> str | None:
+    """The value of a header (style ``simple``), which is not percent-encoded; ``None`` where there is none."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping) and explode:
+        return ",".join(f"{key}={text}" for key, text in _members(value, str, str)) or None
+    if isinstance(value, Mapping | list):
+        return ",".join(_flat(value, str)) or None
+    return plain_text(value)
+
+
+def cookie_pairs(name: str, value: Any, explode: bool) -> list[tuple[str, str]]:
+    """The cookies of a parameter (style ``form``). A list is always joined: cookies of one name would hide each
+    other."""
+    if value is None:
+        return []
+    named = escape(name)
+    if isinstance(value, Mapping) and explode:
+        return _members(value)
+    if isinstance(value, Mapping | list):
+        joined = ",".join(_flat(value))
+        return [(named, joined)] if joined else []
+    return [(named, escape(plain_text(value)))]
+
+
+def _assigned(name: str, text: str) -> str:
+    return f"{name}={text}" if text else name
+
+
+def _items(value: Iterable[Any], written: Callable[[str], str] = escape) -> list[str]:
+    return [written(plain_text(item)) for item in value if item is not None]
+
+
+def _members(
+    value: Mapping[str, Any], written: Callable[[str], str] = escape, named: Callable[[str], str] = escape
+) -> list[tuple[str, str]]:
+    return [(named(str(key)), written(plain_text(item))) for key, item in value.items() if item is not None]
+
+
+def _flat(value: Any, written: Callable[[str], str] = escape) -> list[str]:
+    """Items, or names and values in turn."""
+    if isinstance(value, Mapping):
+        return [text for key, item in _members(value, written, written) for text in (key, item)]
+    return _items(value, written)
+
+
+def _deep(name: str, value: Any, written: Callable[[str], str]) -> list[tuple[str, str]]:
+    """``name[key]=value``, to any depth; the items of a list under one name."""
+    if isinstance(value, Mapping):
+        return [
+            pair for key, inner in value.items() for pair in _deep(f"{name}%5B{escape(str(key))}%5D", inner, written)
+        ]
+    if isinstance(value, list):
+        return [(name, text) for text in _items(value, written)]
+    return [] if value is None else [(name, written(plain_text(value)))]

@@ -1,0 +1,193 @@
+"""From settings to a source of tools: the factories of the beans, and their checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentforge.errors import ConfigurationError
+from agentforge.plugin import BeanContext, CheckContext, Finding, view_of
+from agentforge.tool import BoundTool, StaticTools, known_tools
+from agentforge_mcp.connection import McpConnection
+from agentforge_mcp.environment import environment_of
+from agentforge_mcp.options import HttpServer, McpOptions, OAuthClient, RestartPolicy, StdioServer
+from agentforge_mcp.pins import read_pins
+from agentforge_mcp.settings import McpHttpSettings, McpSettings, McpStdioSettings
+from agentforge_mcp.source import McpTools, SourceOptions
+
+__all__ = ("check_http", "check_stdio", "endpoints_of", "make_http", "make_stdio")
+
+_SECRET_NAME = re.compile(r"key|token|secret|pass|credential|auth|cookie|private", re.IGNORECASE)
+
+
+def make_stdio(settings: McpStdioSettings, context: BeanContext) -> McpTools:
+    """The tools of a program."""
+    environment = {name: value.get_secret_value() for name, value in settings.environment.items()}
+    passed = [name for name in settings.pass_environment if name in context.environment]
+    # A program may write what it is given to its standard error. Not every value is a secret: masking words such as
+    # "true" would tear texts apart.
+    for name, value in (*environment.items(), *((name, context.environment[name]) for name in passed)):
+        if _SECRET_NAME.search(name):
+            context.secrets.add(value)
+    server = StdioServer(
+        (*settings.command, *settings.args),
+        environment_of(environment, passed, context.environment),
+        context.folder / settings.cwd if settings.cwd is not None else context.folder,
+    )
+    return _source(server, settings, context)
+
+
+def make_http(settings: McpHttpSettings, context: BeanContext) -> McpTools:
+    """The tools behind an address."""
+    auth, oauth = settings.auth, settings.auth.oauth
+    secrets = [value.get_secret_value() for value in settings.headers.values()]
+    if auth.bearer is not None:
+        secrets.append(auth.bearer.get_secret_value())
+    if oauth is not None:
+        secrets.append(oauth.client_secret.get_secret_value())
+    proxy = settings.proxy.get_secret_value() if settings.proxy is not None else None
+    if proxy is not None:
+        secrets.append(urlsplit(proxy).password or "")
+    for secret in secrets:
+        context.secrets.add(secret)
+    if auth.token is not None and not callable(getattr(auth.token, "token", None)):
+        raise ConfigurationError(
+            f"auth.token of {context.bean_id!r} is a {type(auth.token).__name__}, which gives no token",
+            next_step="Name a component with 'async def token(self) -> str'.",
+        )
+    server = HttpServer(
+        settings.url,
+        {name: value.get_secret_value() for name, value in settings.headers.items()},
+        auth.bearer.get_secret_value() if auth.bearer is not None else auth.token,
+        OAuthClient(oauth.client_id, oauth.client_secret.get_secret_value(), oauth.issuer, oauth.scope)
+        if oauth is not None
+        else None,
+        str(context.folder / settings.ca_bundle) if settings.ca_bundle is not None else None,
+        proxy,
+    )
+    return _source(server, settings, context)
+
+
+def check_stdio(settings: McpStdioSettings, context: CheckContext) -> Iterator[Finding]:
+    """What no single setting shows."""
+    yield from _check(settings, context)
+
+
+def check_http(settings: McpHttpSettings, context: CheckContext) -> Iterator[Finding]:
+    """What no single setting shows; the addresses in a stranger's file are not asked."""
+    yield from _check(settings, context)
+    if context.inside is not None:
+        message = "the address of an MCP server counts only in a trusted configuration"
+        yield Finding(message, "url", "Load with trust='code', or remove the bean.")
+    if settings.ca_bundle is not None and (refused := context.outside(settings.ca_bundle, "ca_bundle")) is not None:
+        yield refused
+
+
+def endpoints_of(settings: McpHttpSettings, context: BeanContext) -> tuple[str, ...]:
+    """The server's address, without its query."""
+    return (settings.url.partition("?")[0],)
+
+
+def _check(settings: McpSettings, context: CheckContext) -> Iterator[Finding]:
+    for name, value in (("filter", settings.filter), ("elicitation", settings.elicitation)):
+        bean = context.bean(value) if value is not None else None
+        kind = bean.provides if bean is not None else None
+        if bean is None or kind is None or kind is object:
+            continue
+        if not any("__call__" in vars(each) for each in kind.__mro__):
+            step = "Name a function, or an object that can be called."
+            yield Finding(f"'{bean.id}' is a {kind.__name__}, which cannot be called", name, step)
+    if isinstance(settings.pins, str) and (refused := context.outside(settings.pins, "pins")) is not None:
+        yield refused
+
+
+def _source(server: StdioServer | HttpServer, settings: McpSettings, context: BeanContext) -> McpTools:
+    for name in ("filter", "elicitation"):
+        value = getattr(settings, name)
+        if value is not None and not callable(value):
+            raise ConfigurationError(
+                f"{name} of {context.bean_id!r} is a {type(value).__name__}, which cannot be called",
+                next_step="Name a function of the scan roots, or an object that can be called.",
+            )
+    restart = settings.restart
+    options = McpOptions(
+        protocol=settings.protocol,
+        start_timeout=settings.start_timeout,
+        call_timeout=settings.call_timeout,
+        max_concurrent_calls=settings.max_concurrent_calls,
+        max_result_bytes=settings.max_result_bytes,
+        max_message_bytes=settings.max_message_bytes,
+        max_input_rounds=settings.max_input_rounds,
+        max_pages=settings.max_pages,
+        max_tools=settings.max_tools,
+        restart=RestartPolicy(restart.base, restart.cap, restart.stable),
+        elicitation=settings.elicitation,
+        sampling=settings.sampling,
+        sampling_tokens=settings.sampling_tokens,
+        keep_meta=settings.keep_meta,
+    )
+    serial = ("*",) if settings.serial is True else settings.serial or ()
+    return McpTools(
+        McpConnection(server, options, name=context.bean_id, secrets=context.secrets),
+        SourceOptions(
+            view=_View(settings, context.bean_id),
+            filter=settings.filter,
+            effects=settings.effects,
+            serial=serial,
+            pins=_pins_of(settings, context.folder, context.bean_id),
+            on_change=settings.on_change,
+            trust=settings.trust,
+            required=settings.required,
+            lazy=context.lazy,
+            resources=settings.resources is not None,
+            prompts=settings.prompts is not None,
+            send_context=settings.send_context,
+            timeout=settings.call_timeout,
+        ),
+    )
+
+
+def _pins_of(settings: McpSettings, folder: Path, bean_id: str) -> dict[str, str] | None:
+    pins = settings.pins
+    if not isinstance(pins, str):
+        return pins
+    return read_pins(folder / pins, bean_id)
+
+
+class _View:
+    """The settings' view of whatever the server lists. A name that fits no tool is a mistake in the file when the
+    server is first listed; later it is the server that changed, and what is left is offered."""
+
+    def __init__(self, settings: McpSettings, bean_id: str) -> None:
+        self._settings = settings
+        self._bean_id = bean_id
+        self._first = True
+
+    def __call__(self, tools: Sequence[BoundTool]) -> Sequence[BoundTool]:
+        settings = self._settings
+        names = {each.name for each in tools}
+        if self._first:
+            self._expect(names)
+            self._first = False
+        present: dict[str, Any] = {
+            key: {name: text for name, text in getattr(settings, key).items() if name in names}
+            for key in ("rename", "describe")
+        }
+        view = view_of(StaticTools(tools), settings.model_copy(update=present))
+        return known_tools(view) or ()
+
+    def _expect(self, names: set[str]) -> None:
+        from fnmatch import fnmatchcase
+
+        settings = self._settings
+        wanted = [(key, name) for key in ("rename", "describe") for name in getattr(settings, key)]
+        wanted += [("only", name) for name in settings.only]
+        for key, name in wanted:
+            if not any(fnmatchcase(each, name) for each in names):
+                raise ConfigurationError(
+                    f"{key} of {self._bean_id!r} names {name!r}, and the server offers no such tool",
+                    next_step=f"It offers {', '.join(sorted(names)) or 'none'}.",
+                )
