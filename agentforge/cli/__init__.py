@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agentforge.cli.console import Console
     from agentforge.cli.ending import run_in_order
     from agentforge.cli.offered import Offer, offers, run_for
+    from agentforge.cli.one_call import call_tool, error_of, json_text, show_execution
     from agentforge.cli.text import count, is_text, table
     from agentforge.cli.usage import Parser, UsageError, near_miss
 
@@ -33,14 +34,18 @@ __all__ = (
     "Parser",
     "UsageError",
     "beans_of",
+    "call_tool",
     "compiled",
     "count",
+    "error_of",
     "is_text",
+    "json_text",
     "near_miss",
     "offers",
     "one_bean",
     "run_for",
     "run_in_order",
+    "show_execution",
     "table",
 )
 
@@ -50,14 +55,18 @@ _HOME = {
     "Parser": "usage",
     "UsageError": "usage",
     "beans_of": "application",
+    "call_tool": "one_call",
     "compiled": "application",
     "count": "text",
+    "error_of": "one_call",
     "is_text": "text",
+    "json_text": "one_call",
     "near_miss": "usage",
     "offers": "offered",
     "one_bean": "application",
     "run_for": "offered",
     "run_in_order": "ending",
+    "show_execution": "one_call",
     "table": "text",
 }
 
