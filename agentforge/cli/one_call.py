@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agentforge.cli.console import Console, not_text
@@ -35,7 +38,8 @@ async def call_tool(service: ToolService, name: str, text: str, run: Run | None 
 
     model = ScriptedChatModel([call(name, text), "Done."])
     try:
-        result = await service.chat(model, None, f"Call {name}.", context=run)
+        with _told_once():
+            result = await service.chat(model, None, f"Call {name}.", context=run)
     except Exception as error:
         done = getattr(getattr(error, "partial", None), "tool_executions", ())
         if not done:
@@ -44,6 +48,22 @@ async def call_tool(service: ToolService, name: str, text: str, run: Run | None 
     if not result.tool_executions:
         raise ToolError(f"the call of {name!r} waits for a decision and did not run", tool=name)
     return result.tool_executions[-1]
+
+
+@contextmanager
+def _told_once() -> Iterator[None]:
+    """A block in which a strategy does not warn of a failed tool, whose error is shown anyway; but for the traceback of
+    a tool's own code, which stands nowhere else."""
+    logger = logging.getLogger("agentforge.tool")
+
+    def others(record: logging.LogRecord) -> bool:
+        return record.funcName != "_warn" or "Traceback" in record.getMessage()
+
+    logger.addFilter(others)
+    try:
+        yield
+    finally:
+        logger.removeFilter(others)
 
 
 def show_execution(execution: ToolExecution, console: Console) -> None:

@@ -38,6 +38,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.out(f"\n{tool.description}")
     # ASCII only where a terminal may not show more is the stream's affair: it writes out what it cannot show.
     console.out(f"\n{json.dumps(tool.parameters.schema, ensure_ascii=False, indent=2)}")
+    if bound is not None and bound.effect is not None:
+        console.out(f"\neffect: {bound.effect}")
     if tool.strict is not None:
         console.out(f"\nstrict: {'yes' if tool.strict else 'no'}")
     return 0

@@ -41,7 +41,7 @@ def run_checks(
             return None
         usable = found.bean_type is None or found.bean_type.component is None or found.id in whole
         settings = found.settings if usable else None
-        return CheckedBean(found.id, found.bean_type, found.provides, settings, found.given)
+        return CheckedBean(found.id, found.bean_type, found.provides, settings, found.given, folder_of(found.mark))
 
     shared: dict[object, object] = {}
     for draft in list(known.drafts.values()):

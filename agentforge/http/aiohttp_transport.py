@@ -258,6 +258,8 @@ class AiohttpTransport:
             max_line_size=_MAX_FIELD,
             max_field_size=_MAX_FIELD,
         )
+        # It would send GET, PUT and DELETE again by itself, on a new connection too; that is decided here.
+        session._retry_connection = False
         return session
 
     def _target(self, request: HttpRequest) -> _Target:

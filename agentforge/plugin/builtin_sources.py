@@ -149,6 +149,7 @@ def known_tool_names(
     if isinstance(bean.given, PythonTools):
         return tuple(tool.name for tool in bean.given.bound)
     settings = bean.settings
+    context = context.at(bean)
     if bean.bean_type is not None and bean.bean_type.tool_names is not None and settings is not None:
         named = bean.bean_type.tool_names(settings, context)
         return None if named is None else tuple(named)

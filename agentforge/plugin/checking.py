@@ -8,7 +8,7 @@ becomes a fault at the place of the setting that it names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,8 @@ class CheckedBean:
     """A bean that a setting names, as far as it is known: nothing is made yet.
 
     ``bean_type`` is ``None`` for an object that the program gave (``given``); ``settings`` are ``None`` when they have
-    faults; ``provides`` is the bean's contract, ``None`` when it could not be found out.
+    faults; ``provides`` is the bean's contract, ``None`` when it could not be found out. ``folder`` is that of the file
+    it stands in.
     """
 
     id: str
@@ -44,6 +45,7 @@ class CheckedBean:
     provides: type | None
     settings: BeanSettings | None
     given: object = None
+    folder: Path = Path()
 
 
 def _nothing(value: object) -> CheckedBean | None:
@@ -73,6 +75,10 @@ class CheckContext:
     def bean(self, value: Any) -> CheckedBean | None:
         """The bean behind a setting's value; ``None`` when it could not be found, which is reported already."""
         return self.look_up(value)
+
+    def at(self, bean: CheckedBean) -> CheckContext:
+        """The context of another bean: its id, and the folder that its files are looked for in."""
+        return replace(self, bean_id=bean.id, folder=bean.folder)
 
     def outside(self, file: str, path: str) -> Finding | None:
         """What is wrong with the file that the setting ``path`` names, where it may not be named."""

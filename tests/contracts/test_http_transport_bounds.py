@@ -263,12 +263,14 @@ async def test_what_is_not_sent_again(kind: str, answers: list[Answer], sent: in
 
 
 @with_options
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "GET"])
 @pytest.mark.parametrize("end", [hang_up(), reset()], ids=["closed", "reset"])
-async def test_what_is_not_repeatable_never_arrives_twice(kind: str, end: Answer) -> None:
-    """It goes on a connection of its own, so that no kept one can break under it; the next may be kept again."""
+async def test_what_is_not_repeatable_never_arrives_twice(kind: str, end: Answer, method: str) -> None:
+    """Whatever its method. It goes on a connection of its own, so that no kept one can break under it; the next may be
+    kept again."""
     async with serve(plain(), end, plain()) as server, opened(kind) as transport:
         await transport.send(post(server))
-        once = replace(post(server), repeatable=False)
+        once = replace(post(server), method=method, repeatable=False)
         with pytest.raises(ModelConnectionError) as caught:
             await transport.send(once)
         assert caught.value.sent

@@ -55,7 +55,6 @@ def _loaded_by(statement: str) -> set[str]:
         "import agentforge.container",
         "import agentforge.testing",
         "import agentforge_http",
-        "import agentforge_http.plugin",
         "import agentforge_local",
         "import agentforge_mcp",
         "import agentforge_openai",

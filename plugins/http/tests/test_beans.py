@@ -294,6 +294,11 @@ FAULTS: list[tuple[dict[str, Any], str, str]] = [
         "'b' goes nowhere",
     ),
     (
+        {"method": "POST", "body": {"format": "text", "media_type": "text/x\r\nX: y"}, "parameters": {"a": "string"}},
+        "body.media_type",
+        "'text/x\\r\\nX: y' is not of the format text",
+    ),
+    (
         {"method": "POST", "body": {"format": "json", "media_type": "text/plain"}, "parameters": {"a": "string"}},
         "body.media_type",
         "not of the format json",

@@ -173,3 +173,19 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
     """When it is made."""
     with pytest.raises(ConfigurationError, match="token_url"):
         ClientCredentials(url, "id", SECRET)
+
+
+@pytest.mark.parametrize("token", ["two words", "caf\u00e9", "\ud800", "a\r\nb"])
+async def test_a_token_that_no_header_can_carry_is_none(token: str) -> None:
+    """Whoever gives it: this provider, or one of the application's own."""
+    tokens, _ = provider((200, {}, json.dumps({"access_token": token}).encode()))
+    with pytest.raises(ToolExecutionError, match="characters that no header can carry"):
+        await tokens.token()
+
+    class Own:
+        async def token(self, refused: str | None = None) -> str:
+            return token
+
+    execution = await executed(tool_at(operation(), FakeTransport(), sender={"auth": Auth(tokens=Own())})[0])
+    assert execution.outcome is ToolOutcome.FAILED
+    assert execution.result_text() == "no token for the API: the provider gave none that a header can carry"

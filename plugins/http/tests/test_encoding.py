@@ -14,6 +14,7 @@ from agentforge.errors import ToolArgumentsError
 from agentforge.tool.execution import ToolOutcome
 from agentforge_http.encoding import prepare
 from agentforge_http.operation import BodyEncoding, HttpBody, HttpOperation
+from agentforge_http.styles import cookie_pairs, path_text, query_pairs
 from plugins.http.tests.support import FakeTransport, executed, operation, parameter, tool_at
 from tests.support.loopback import plain, serve
 
@@ -425,3 +426,49 @@ async def test_a_body_that_cannot_be_made_is_an_argument_error(body: HttpBody, a
     seen, execution = await received(posting(body), arguments)
 
     assert seen is None and execution.outcome is ToolOutcome.INVALID_ARGUMENTS and says in execution.result_text()
+
+
+@pytest.mark.parametrize(
+    ("style", "explode", "value", "path", "query"),
+    [
+        ("simple", False, [], "", []),
+        ("label", False, [], "", []),
+        ("label", True, {}, "", []),
+        ("matrix", False, [], "", []),
+        ("matrix", False, [""], ";c", []),
+        ("form", False, [""], None, [("c", "")]),
+        ("form", False, ["", ""], None, [("c", ",")]),
+        ("form", False, {"a": ""}, None, [("c", "a,")]),
+        ("form", False, {"a": None}, None, []),
+    ],
+)
+def test_what_is_empty_is_written_as_rfc_6570_does(
+    style: Any, explode: bool, value: Any, path: str | None, query: list[tuple[str, str]]
+) -> None:
+    """A list without members is not there; one with an empty member is."""
+    if path is not None:
+        assert path_text("c", value, style, explode) == path
+    else:
+        assert query_pairs("c", value, style, explode) == query == cookie_pairs("c", value, explode)
+
+
+async def test_blanks_around_a_header_are_no_part_of_it() -> None:
+    """HTTP takes them away; some libraries refuse them."""
+    seen, _ = await received(lambda at: operation(at, parameters=(parameter("X-A", "header"),)), {"X-A": " a b\t"})
+
+    assert seen.headers["x-a"] == "a b"
+
+
+@pytest.mark.parametrize(
+    ("media_type", "content"),
+    [
+        ("text/plain", "é".encode()),
+        ('text/plain; charset="iso-8859-1"', b"\xe9"),
+        ("text/plain; charset=UTF-16-LE", b"\xe9\0"),
+    ],
+)
+async def test_a_text_is_written_in_the_charset_of_its_media_type(media_type: str, content: bytes) -> None:
+    """And in UTF-8 where it names none."""
+    seen, _ = await received(posting(HttpBody(media_type, "text")), {"text": "é"})
+
+    assert seen.body == content

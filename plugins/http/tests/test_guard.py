@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from agentforge.errors import ConfigurationError, ToolExecutionError
 from agentforge.tool.execution import ToolOutcome
-from agentforge_http import AddressGuard, HostList
+from agentforge_http import AddressGuard, HostList, guard
 from agentforge_http.guard import is_public
 from plugins.http.tests.support import FakeTransport, executed, operation, parameter, tool_at
 from tests.support.loopback import plain, serve
@@ -267,3 +268,15 @@ async def test_the_real_resolver_is_asked_for_the_host() -> None:
     assert socket.gethostbyname("localhost").startswith("127.")
     with pytest.raises(ToolExecutionError, match="not on the public Internet"):
         await AddressGuard().check("http://localhost/", trusted=False)
+
+
+async def test_a_name_server_that_says_nothing_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No limit of the transport holds for it."""
+    monkeypatch.setattr(guard, "_LOOKUP", 0.01)
+
+    async def silent(host: str, port: int) -> Sequence[str]:
+        await asyncio.Event().wait()
+        return ()
+
+    with pytest.raises(ToolExecutionError, match=r"no name server said within 0\.01 s where the host 'a\.test' is"):
+        await AddressGuard(resolver=silent).check("https://a.test/", trusted=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 import tracemalloc
 import zlib
 from typing import Any
@@ -19,6 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(20)
 PDF = b"%PDF-1.7\n\x00\x01"
 JSON = "application/json"
+NO_NUMBERS = {"a": None, "b": [None, None, 100.0]}
 
 
 async def answered(body: bytes, content_type: str | None = None, status: int = 200, **more: Any) -> ToolExecution:
@@ -34,6 +36,9 @@ TEXTS = [
     ("application/problem+json; charset=utf-8", b"[1]", "[1]", [1]),
     (JSON, b"null", "null", None),
     (JSON, b"\xef\xbb\xbf{}", "{}", {}),
+    (JSON, b'{"a": NaN, "b": [-Infinity, 1e999, 1e2]}', '{"a": NaN, "b": [-Infinity, 1e999, 1e2]}', NO_NUMBERS),
+    ("text/plain; charset=punycode", b"a-b9", "a-b9", "a-b9"),
+    ("text/plain; charset=raw_unicode_escape", b"\\u0041", "\\u0041", "\\u0041"),
     ("text/plain; charset=iso-8859-1", b"caf\xe9", "café", "café"),
     ("text/plain", "grüß".encode(), "grüß", "grüß"),
     ("text/plain", b"caf\xe9", "café", "café"),
@@ -195,6 +200,7 @@ STATUSES = [
     (500, "image/png", PNG, "bytes that are no text"),
     (400, "text/plain", b"a\r\n\x1b[31mb", "status 400: a \ufffd[31mb"),
     (302, "text/html", b"x", "status 302: it redirects without saying where, which is not followed"),
+    (304, None, b"", "status 304: the body is empty"),
     (
         500,
         JSON,
@@ -316,3 +322,32 @@ async def test_an_encoding_that_was_not_asked_for_is_refused(encoding: str) -> N
 
     assert execution.outcome is ToolOutcome.FAILED and repr(encoding) in execution.result_text()
     assert isinstance(execution.result.contents[0], TextContent)
+
+
+async def test_numbers_that_are_none_are_null_in_what_is_picked() -> None:
+    """So that what a model reads is JSON."""
+    assert (await answered(b'{"a": [NaN, 1]}', JSON, pick="a")).result_text() == "[null,1]"
+
+
+@pytest.mark.parametrize("pick", [None, "@", "{a: {b: {c: {d: @}}}}"])
+async def test_depth_is_no_crash(pick: str | None) -> None:
+    """Also just below what can be read, where it can perhaps not be written again."""
+    for depth in (*range(880, 1000, 7), 5_000):
+        result = (await answered(b"[" * depth + b'"\\/"' + b"]" * depth, JSON, pick=pick)).result
+        assert not result.is_error or "nested too deeply" in str(result.cause) or "is not JSON" in str(result.cause)
+
+
+async def test_a_number_of_too_many_digits_is_told_in_plain_words() -> None:
+    """And not in Python's, which name a function of its own."""
+    text = (await answered(b"1" * 5_000, JSON)).result_text()
+
+    assert text.endswith("[the answer says that it is JSON and is none: a number of it has too many digits]")
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna"])
+async def test_no_charset_takes_the_square_of_the_time(charset: str) -> None:
+    """A megabyte that a server calls punycode would take a minute, and the event loop with it."""
+    before = time.process_time()
+    await answered(b"a" * 1_000 + b"-" + b"b9" * 300_000, f"text/plain; charset={charset}")
+
+    assert time.process_time() - before < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import logging
 import pickle
@@ -10,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -20,6 +22,7 @@ from agentforge.model.scripted import call
 from agentforge.tool.execution import Run, ToolExecution, ToolOutcome
 from agentforge_http import Auth, ClientCredentials, Credentials, HttpStatusError, HttpTools, RunValue
 from agentforge_http.call_secrets import CallSecrets
+from agentforge_http.encoding import PreparedRequest
 from plugins.http.tests.support import FakeTransport, executed, operation, parameter, tool_at
 from tests.support.loopback import Answer, hang_up, plain, reset, serve, stall
 
@@ -58,7 +61,7 @@ FAILURES: list[tuple[Answer, dict[str, Any]]] = [
     (reset(), {}),
     (hang_up(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + SAID[:20].encode()), {}),
     (hang_up(f"{SAID}\r\n\r\n".encode()), {}),
-    (stall(), {"timeout": 0.1}),
+    (stall(), {"timeout": 0.05}),
     (plain(b"x", f"Content-Encoding: {BEARER}"), {}),
 ]
 
@@ -182,6 +185,8 @@ def test_members_of_an_errors_body_that_are_credentials_are_masked(text: str, ma
         lambda: ClientCredentials("https://auth.test/token", "id", BEARER),
         lambda: HttpTools([], tool_at(operation(), FakeTransport())[1]),
         lambda: CallSecrets(Secrets([BEARER]), [BEARER]),
+        lambda: Credentials((("authorization", f"Bearer {BEARER}"),), (("k", BEARER),), (("s", BEARER),), BEARER),
+        lambda: PreparedRequest("GET", f"http://x/{BEARER}", [("k", BEARER)], [("x", BEARER)], [("s", BEARER)], b"x"),
     ],
 )
 def test_nothing_shows_a_secret_in_its_repr(made: Callable[[], object]) -> None:
@@ -220,3 +225,50 @@ async def test_an_outcome_is_told_with_the_tools_own_words() -> None:
 
     assert execution.outcome is ToolOutcome.FAILED
     assert "model" not in str(execution.result.cause) and "auth of the bean" in str(execution.result.cause)
+
+
+ODD = 'k/e+y="1"&<2>'
+
+
+@pytest.mark.parametrize("status", [200, 404])
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/json", json.dumps({"a": ODD})),
+        ("application/json", json.dumps({"a": ODD}).replace("/", "\\/")),
+        ("application/json", json.dumps({"a": ODD}).replace("k", "\\u006b")),
+        ("text/plain", f"/x?key={quote(ODD, safe='')} is not here"),
+        ("text/plain", f"/x?key={quote_plus(ODD)} is not here"),
+        ("text/html", f"<p>{html.escape(ODD)}</p>"),
+    ],
+)
+async def test_a_secret_is_masked_however_a_server_writes_it(kind: str, body: str, status: int) -> None:
+    """As JSON, PHP, addresses and HTML do; in the text, and in the value for the application."""
+    transport = FakeTransport((status, {"content-type": kind}, body.encode()))
+    tool, _ = tool_at(operation(), transport, sender={"auth": Auth(Credentials(query=(("key", ODD),)))})
+    execution = await executed(tool)
+
+    assert "***" in execution.result_text() and "e+y" not in execution.result_text() + str(execution.result.result)
+    assert quote(ODD, safe="") not in execution.result_text()
+
+
+@pytest.mark.parametrize("pick", [None, "a"])
+async def test_the_value_for_the_application_holds_no_secret_either(pick: str | None) -> None:
+    """What is no secret of it stays what it was; a number that is one is masked as text."""
+    transport = FakeTransport((200, {"content-type": "application/json"}, {"a": [KEY, 1, None]}))
+    sender = {"auth": Auth(Credentials(headers=(("X-Key", KEY),)))}
+    tool, _ = tool_at(operation(), transport, sender=sender, pick=pick)
+    found = (await executed(tool)).result.result
+    assert (found if pick else found["a"]) == ["***", 1, None]
+
+    transport = FakeTransport((200, {"content-type": "application/json"}, b'{"pin": 123456}'))
+    tool, _ = tool_at(operation(), transport, sender={"auth": Auth(Credentials(headers=(("X-Key", "123456"),)))})
+    assert (await executed(tool)).result.result == '{"pin":***}'
+
+
+async def test_true_is_no_secret() -> None:
+    """Under whatever name a run holds it: each other true would be masked."""
+    entry = RunValue.parsed("header.X-Key", "user_data.key")
+    tool, _ = tool_at(operation(), FakeTransport((200, {}, b"True")), from_context=[entry])
+
+    assert (await executed(tool, run=Run(user_data={"key": True}))).result_text() == "True"

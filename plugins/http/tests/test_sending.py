@@ -167,6 +167,10 @@ REDIRECTS = [
     ("file:///etc/hosts", None),
     ("javascript:alert(1)", None),
     ("https://[broken/y", None),
+    ("\\\\evil.test\\y", None),
+    ("/a b", None),
+    ("/caf\u00e9", None),
+    ("/\udce9", None),
     ("", None),
 ]
 
@@ -182,6 +186,7 @@ async def test_redirects_are_followed_within_the_origin_alone(location: str, tar
 
     if target is None:
         assert len(transport.requests) == 1 and execution.outcome is ToolOutcome.FAILED
+        assert "status 302: it redirects" in execution.result_text()
     else:
         assert [sent.url for sent in transport.requests] == ["https://api.test/v1/x", target]
         assert transport.header("authorization") == "Bearer tok-123" and execution.outcome is ToolOutcome.OK
@@ -213,6 +218,19 @@ async def test_the_method_behind_a_redirect(status: int, method: str, then: str)
     assert last.method == then
     assert last.content == (b"1" if body is not None and then == method else b"")
     assert (transport.header("content-type") is not None) == bool(last.content)
+
+
+async def test_what_stands_in_the_query_of_every_request_follows_a_redirect() -> None:
+    """As headers do; what the redirect names itself stays."""
+    transport = FakeTransport(redirect("/y?v=2"), redirect("/z"), GOOD)
+    sender = {"follow_redirects": True, "query": {"v": "1"}, "auth": Auth(Credentials(query=(("key", "k&1234"),)))}
+    await executed(tool_at(operation("https://api.test"), transport, sender=sender)[0])
+
+    assert [sent.url.partition("test")[2] for sent in transport.requests] == [
+        "/x?v=1&key=k%261234",
+        "/y?v=2&key=k%261234",
+        "/z?v=1&key=k%261234",
+    ]
 
 
 async def test_no_more_than_three_redirects_are_followed() -> None:

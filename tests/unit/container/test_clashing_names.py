@@ -54,8 +54,9 @@ class Server:
 
 
 def written_names(settings: ServerSettings, context: CheckContext) -> Iterable[str] | None:
-    """The names, where the file holds them."""
-    return settings.tools if settings.written else None
+    """The names, where the file holds them; ``ID`` stands for the bean's own, ``FOLDER`` for that of its file."""
+    here = {"ID": context.bean_id, "FOLDER": context.folder.name}
+    return [here.get(name, name) for name in settings.tools] if settings.written else None
 
 
 class FarPlugin:
@@ -123,3 +124,13 @@ async def test_a_client_finds_it_as_well(far: Kit) -> None:
     app = far.beans(text)
     with pytest.raises(DuplicateToolError, match="'search'"):
         await app.start()
+
+
+def test_a_source_is_asked_in_its_own_place(far: Kit) -> None:
+    """By its own id, and with the folder of the file that it stands in."""
+    far.write("far/away.yaml", "beans: {docs: {type: far.tools, tools: [ID, FOLDER], written: true}}")
+    clash = "beans: {local: {type: far.tools, tools: [far], written: true}, desk: {type: tool_service, tools: [%s]}}"
+    (fault,) = faults_of(far.load("include: [far/away.yaml]\n" + clash % "docs, local"))
+
+    assert fault.message == "two tools are named 'far': of 'docs' and of 'local'"
+    far.load("include: [far/away.yaml]\n" + (clash % "docs, local").replace("[far]", "[away]")).check()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentforge.errors import ToolExecutionError
-from agentforge_http.header_text import header_fault
+from agentforge_http.header_text import is_token
 from agentforge_http.tokens import TokenProvider
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ class Credentials:
     query: tuple[tuple[str, str], ...] = ()
     cookies: tuple[tuple[str, str], ...] = ()
     token: str | None = None
+
+    def __repr__(self) -> str:
+        named = ", ".join(name for name, _ in (*self.headers, *self.query, *self.cookies))
+        return f"Credentials({named or 'none'})"
 
 
 class Auth:
@@ -45,7 +49,7 @@ class Auth:
         if self._tokens is None:
             return self._fixed
         token = await self._tokens.token(refused) if refused is not None else await self._tokens.token()
-        if not isinstance(token, str) or not token or header_fault("authorization", token, credentials=True):
+        if not isinstance(token, str) or not is_token(token):
             raise ToolExecutionError("no token for the API: the provider gave none that a header can carry")
         fixed = self._fixed
         return Credentials((*fixed.headers, ("authorization", f"Bearer {token}")), fixed.query, fixed.cookies, token)

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentforge_http.header_text import header_fault
 from agentforge_http.operation import BodyEncoding, HttpBody
-from agentforge_http.styles import plain_text, query_pairs
+from agentforge_http.styles import member_fault, plain_text, query_pairs
 
-__all__ = ("BodyFault", "encode_body", "is_json_type")
+__all__ = ("BodyFault", "encode_body", "is_json_type", "is_media_type")
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+(\s*;[ -~]*)?", re.IGNORECASE)
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([^\s;\"]+)", re.IGNORECASE)
 _FILE_KEYS = frozenset({"base64", "text", "file_name", "content_type"})
 
 
@@ -39,6 +39,15 @@ def is_json_type(media_type: str) -> bool:
     return kind in ("application/json", "text/json") or kind.endswith("+json")
 
 
+def is_media_type(text: str) -> bool:
+    """Whether a text can be sent as a content type.
+
+    >>> is_media_type("text/plain; charset=utf-8"), is_media_type("text/plain; x\\ny"), is_media_type("text")
+    (True, False, False)
+    """
+    return _MEDIA_TYPE.fullmatch(text) is not None
+
+
 def encode_body(
     body: HttpBody, arguments: Mapping[str, Any], boundary: Callable[[], str] = lambda: os.urandom(16).hex()
 ) -> tuple[bytes, str] | None:
@@ -57,27 +66,32 @@ def encode_body(
     if is_json_type(kind):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), body.media_type
     if kind == "application/x-www-form-urlencoded" and isinstance(value, Mapping):
-        return _form(value, body.encodings), body.media_type
+        return _form(value, body.encodings, members, body.argument), body.media_type
     if kind == "multipart/form-data" and isinstance(value, Mapping):
         return _multipart(value, body.encodings, members, body.argument, boundary)
-    if kind.startswith("text/"):
-        media_type = body.media_type if "charset" in body.media_type.lower() else f"{body.media_type}; charset=utf-8"
-        return plain_text(value).encode(), media_type
     argument = body.argument or next(iter(body.members), "")
+    if kind.startswith("text/"):
+        return _text(plain_text(value), body.media_type, argument)
     if not isinstance(value, str):
         raise BodyFault(argument, f"has to be text, as it is sent as {kind}")
     return _bytes_of(value, argument), body.media_type
 
 
-def _form(value: Mapping[str, Any], encodings: Mapping[str, BodyEncoding]) -> bytes:
+def _form(
+    value: Mapping[str, Any], encodings: Mapping[str, BodyEncoding], arguments: Mapping[str, str], whole: str | None
+) -> bytes:
     pairs: list[tuple[str, str]] = []
+    taken = {name.lower() for name in arguments} if whole is None else set()
     for name, member in value.items():
         how = encodings.get(name)
         if (how is None and isinstance(member, Mapping)) or (how is not None and is_json_type(how.content_type or "")):
             # Said nothing, an object is JSON; a list is repeated.
             member = plain_text(member) if member is not None else None
         how = how if how is not None else BodyEncoding()
-        pairs += query_pairs(name, member, how.style, how.explode, how.allow_reserved)
+        made = query_pairs(name, member, how.style, how.explode, how.allow_reserved)
+        if (fault := member_fault(made, name, taken)) is not None:
+            raise BodyFault(arguments.get(name, name), fault)
+        pairs += made
     return "&".join(f"{name}={text}" for name, text in pairs).encode()
 
 
@@ -102,6 +116,17 @@ def _multipart(
     return lines + b"--%b--\r\n" % made.encode(), f"multipart/form-data; boundary={made}"
 
 
+def _text(text: str, media_type: str, argument: str) -> tuple[bytes, str]:
+    """The text in the charset that its media type names; UTF-8, which is then said, where it names none."""
+    named = _CHARSET.search(media_type)
+    if named is None:
+        return text.encode(), f"{media_type}; charset=utf-8"
+    try:
+        return text.encode(named[1]), media_type
+    except (UnicodeError, LookupError):
+        raise BodyFault(argument, f"cannot be written in {named[1][:40]!r}, which it is sent in") from None
+
+
 def _part(name: str, value: Any, how: BodyEncoding, argument: str) -> tuple[bytes, bytes]:
     """The head and the content of one part."""
     kind = _one_type(how.content_type)
@@ -120,7 +145,7 @@ def _part(name: str, value: Any, how: BodyEncoding, argument: str) -> tuple[byte
         content = plain_text(value).encode()
         if isinstance(value, Mapping | list):
             kind = kind or "application/json"
-    if kind is not None and (not _MEDIA_TYPE.fullmatch(kind) or header_fault("content-type", kind, credentials=False)):
+    if kind is not None and not is_media_type(kind):
         raise BodyFault(argument, f"has a content type that is none: {kind[:60]!r}")
     head = f'Content-Disposition: form-data; name="{_quoted(name)}"'
     if file_name is not None:

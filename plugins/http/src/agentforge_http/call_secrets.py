@@ -6,10 +6,12 @@ the context of the call's task, which the client's log sees too.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from urllib.parse import quote, quote_plus
 
 from agentforge.masking import MASK, Secrets
 
@@ -24,7 +26,24 @@ _MEMBER = re.compile(
 )
 
 
-class CallSecrets(Secrets):
+class _Written(Secrets):
+    """Secrets in all the forms in which a server writes what it was sent: in addresses, HTML and PHP's JSON, too."""
+
+    __slots__ = ()
+
+    def add(self, value: str) -> None:
+        super().add(value)
+        for form in {
+            quote(value, safe=""),
+            quote(value),
+            quote_plus(value),
+            html.escape(value),
+            value.replace("/", "\\/"),
+        }:
+            super().add(form)
+
+
+class CallSecrets(_Written):
     """The secrets of one client; ``base`` are those of the configuration, which may grow."""
 
     __slots__ = ("_base", "_tokens")
@@ -37,7 +56,7 @@ class CallSecrets(Secrets):
     def add_token(self, token: str) -> None:
         """Mask a token that was fetched; of these only the last few are kept."""
         if not any(each.mask(token) == MASK for each in self._tokens):
-            self._tokens = [*self._tokens[1 - _KEPT_TOKENS :], Secrets([token])]
+            self._tokens = [*self._tokens[1 - _KEPT_TOKENS :], _Written([token])]
 
     def mask(self, text: str) -> str:
         """The text with every secret replaced."""
@@ -64,7 +83,7 @@ class CallSecrets(Secrets):
     @contextmanager
     def during_call(self, values: Iterable[str]) -> Iterator[None]:
         """Mask these too, in this task, until the block ends."""
-        made = Secrets(values)
+        made = _Written(values)
         if not made:
             yield
             return

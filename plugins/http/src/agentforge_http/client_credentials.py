@@ -16,7 +16,7 @@ from agentforge.http import HttpClient, HttpRequest, HttpTimeouts, HttpTransport
 from agentforge.masking import Secrets
 from agentforge_http.call_secrets import CallSecrets
 from agentforge_http.guard import AddressGuard
-from agentforge_http.header_text import header_fault
+from agentforge_http.header_text import is_token
 from agentforge_http.refusals import StatusRefused
 
 __all__ = ("ClientCredentials",)
@@ -162,7 +162,7 @@ def _read(content: bytes) -> tuple[str, float | None]:
     kind = found.get("token_type", "bearer")
     if not isinstance(kind, str) or kind.lower() != "bearer":
         raise ValueError("the token is not of the type Bearer")
-    if header_fault("authorization", token, credentials=True) is not None:
+    if not is_token(token):
         raise ValueError("the token holds characters that no header can carry")
     try:
         lasts = float(found["expires_in"])

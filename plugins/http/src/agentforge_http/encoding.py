@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from agentforge.errors import ArgumentProblem, ToolArgumentsError
+from agentforge.errors import ArgumentProblem, ToolArgumentsError, ToolExecutionError
 from agentforge_http.body import BodyFault, encode_body, is_json_type
 from agentforge_http.header_text import header_fault
 from agentforge_http.operation import HttpOperation, HttpParameter
-from agentforge_http.styles import cookie_pairs, escape, header_text, path_text, query_pairs
+from agentforge_http.styles import cookie_pairs, escape, header_text, member_fault, path_text, query_pairs
 
-__all__ = ("RUN_ARGUMENT", "PreparedRequest", "prepare", "template_names")
+__all__ = ("RUN_ARGUMENT", "PreparedRequest", "prepare", "template_names", "with_query")
 
 RUN_ARGUMENT = "\0"
 """What the names of arguments begin with that come from the run: no JSON of a model can name one of them by chance, and
@@ -42,29 +42,45 @@ class PreparedRequest:
     """A request without credentials: ``query`` are encoded pairs, ``headers`` and ``cookies`` plain texts."""
 
     method: str
-    address: str
-    query: list[tuple[str, str]] = field(default_factory=list)
-    headers: list[tuple[str, str]] = field(default_factory=list)
-    cookies: list[tuple[str, str]] = field(default_factory=list)
-    content: bytes = b""
+    address: str = field(repr=False)
+    query: list[tuple[str, str]] = field(default_factory=list, repr=False)
+    headers: list[tuple[str, str]] = field(default_factory=list, repr=False)
+    cookies: list[tuple[str, str]] = field(default_factory=list, repr=False)
+    content: bytes = field(default=b"", repr=False)
 
     def url(self, more: Sequence[tuple[str, str]] = ()) -> str:
-        """The whole address; ``more`` are further pairs of the query, not yet encoded."""
-        pairs = [*self.query, *((escape(name), escape(value)) for name, value in more)]
+        """The whole address; ``more`` are further pairs of the query, not yet encoded, and alone of their names."""
+        fixed = {escape(name).lower() for name, _ in more}
+        pairs = [pair for pair in self.query if pair[0].lower() not in fixed]
+        pairs += [(escape(name), escape(value)) for name, value in more]
         return self.address + ("?" + "&".join(f"{name}={value}" for name, value in pairs) if pairs else "")
 
 
+def with_query(url: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """The address with these members of the query, not yet encoded, but for those whose names it has.
+
+    >>> with_query("https://api.test/x?key=1", [("key", "2"), ("v", "a b")])
+    'https://api.test/x?key=1&v=a%20b'
+    """
+    query = url.partition("?")[2]
+    there = {unquote(member.partition("=")[0]) for member in query.split("&")}
+    more = "&".join(f"{escape(name)}={escape(value)}" for name, value in pairs if name not in there)
+    return f"{url}{'&' if query else '' if url.endswith('?') else '?'}{more}" if more else url
+
+
 def prepare(operation: HttpOperation, arguments: Mapping[str, Any]) -> PreparedRequest:
-    """The request. Raises `ToolArgumentsError` for a value that cannot stand where it has to."""
+    """The request. Raises `ToolArgumentsError` for a value that cannot stand where it has to, and `ToolExecutionError`
+    for one of the run, which no model can change."""
     request = PreparedRequest(operation.method, "", [*_constants(operation)])
     problems: list[ArgumentProblem] = []
     path: dict[str, str] = {}
+    taken = _names_taken(operation)
     for parameter in operation.parameters:
         if parameter.argument not in arguments:
             continue
         value = arguments[parameter.argument]
         try:
-            fault = _place(request, path, parameter, value)
+            fault = _place(request, path, parameter, value, taken)
         except UnicodeEncodeError:
             fault = "holds half of a character (a lone surrogate)"
         if fault is not None:
@@ -85,6 +101,14 @@ def prepare(operation: HttpOperation, arguments: Mapping[str, Any]) -> PreparedR
                 request.content = made[0]
                 request.headers = [pair for pair in request.headers if pair[0].lower() != "content-type"]
                 request.headers.append(("content-type", made[1]))
+    of_run = next((each for each in problems if each.path.startswith(RUN_ARGUMENT)), None)
+    if of_run is not None:
+        raise ToolExecutionError(
+            f"{operation.name!r} was not called: what this run has for {of_run.path[len(RUN_ARGUMENT) :]} "
+            f"{of_run.message}",
+            tool=operation.name,
+            next_step="Look at from_context of the bean, and at what the run was given.",
+        )
     if problems:
         told = "; ".join(str(problem) for problem in problems)
         raise ToolArgumentsError(
@@ -97,7 +121,22 @@ def _constants(operation: HttpOperation) -> list[tuple[str, str]]:
     return [(escape(name), escape(value)) for name, value in operation.constant_query]
 
 
-def _place(request: PreparedRequest, path: dict[str, str], parameter: HttpParameter, value: Any) -> str | None:
+def _names_taken(operation: HttpOperation) -> dict[str, set[str]]:
+    """The names in query and cookies that have a value of their own; some servers take upper case for lower."""
+    taken: dict[str, set[str]] = {"query": {name.lower() for name, _ in operation.constant_query}, "cookie": set()}
+    for each in operation.parameters:
+        if each.place in taken:
+            taken[each.place].add(each.name.lower())
+    return taken
+
+
+def _place(
+    request: PreparedRequest,
+    path: dict[str, str],
+    parameter: HttpParameter,
+    value: Any,
+    taken: Mapping[str, set[str]],
+) -> str | None:
     """Put one value where it goes; what is wrong with it, if anything is."""
     if parameter.content_type is not None and value is not None:
         as_it_is = isinstance(value, str) and not is_json_type(parameter.content_type)
@@ -107,14 +146,19 @@ def _place(request: PreparedRequest, path: dict[str, str], parameter: HttpParame
             return "must not be null: it is a part of the path"
         path[parameter.name] = path_text(parameter.name, value, parameter.style, parameter.explode)
     elif parameter.place == "query":
-        request.query += query_pairs(
-            parameter.name, value, parameter.style, parameter.explode, parameter.allow_reserved
-        )
+        pairs = query_pairs(parameter.name, value, parameter.style, parameter.explode, parameter.allow_reserved)
+        if (fault := member_fault(pairs, parameter.name, taken["query"])) is not None:
+            return fault
+        request.query += pairs
     elif parameter.place == "cookie":
-        request.cookies += cookie_pairs(parameter.name, value, parameter.explode)
+        pairs = cookie_pairs(parameter.name, value, parameter.explode)
+        if (fault := member_fault(pairs, parameter.name, taken["cookie"])) is not None:
+            return fault
+        request.cookies += pairs
     else:
         text = header_text(value, parameter.explode)
         if text is not None:
+            text = text.strip(" \t")  # which HTTP takes for no part of a value
             fault = header_fault(parameter.name, text, credentials=parameter.argument.startswith(RUN_ARGUMENT))
             if fault is not None:
                 return fault

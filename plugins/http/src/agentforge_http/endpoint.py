@@ -10,7 +10,7 @@ from agentforge.errors import AgentForgeError, ConfigurationError
 from agentforge.plugin import Finding
 from agentforge.tool.execution import bound_tool_from
 from agentforge_http.address_template import AddressTemplate
-from agentforge_http.body import is_json_type
+from agentforge_http.body import is_json_type, is_media_type
 from agentforge_http.endpoint_settings import BodySettings, EndpointSettings
 from agentforge_http.header_text import header_fault
 from agentforge_http.operation import BodyEncoding, HttpBody, HttpOperation, HttpParameter, Place, Style
@@ -320,6 +320,8 @@ def shared_findings(settings: HttpSettings, endpoints: Sequence[Endpoint]) -> It
 
 def _fits(media_type: str, format: str) -> bool:
     kind = media_type.partition(";")[0].strip().lower()
+    if not is_media_type(media_type):
+        return False
     if format == "json":
         return is_json_type(kind)
     if format == "text":

@@ -155,6 +155,8 @@ def _texts_of(value: Any) -> list[str]:
         return [text for inner in value.values() for text in _texts_of(inner)]
     if isinstance(value, list):
         return [text for inner in value for text in _texts_of(inner)]
+    if isinstance(value, bool):  # every other true would be masked
+        return []
     text = str(value)
     return [text, text.rpartition(" ")[2]]
 

@@ -21,6 +21,7 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """From a host and a port to the IP addresses of it, as texts."""
 
 _Address = IPv4Address | IPv6Address
+_LOOKUP = 10.0  # seconds for the name server
 _NUMERIC = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _PATTERN = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
@@ -138,7 +139,13 @@ class AddressGuard:
         else:
             port = parts.port or (443 if parts.scheme == "https" else 80)
             try:
-                addresses = await self._resolver(host, port)
+                async with asyncio.timeout(_LOOKUP):
+                    addresses = await self._resolver(host, port)
+            except TimeoutError:
+                raise ToolExecutionError(
+                    f"no name server said within {_LOOKUP:g} s where the host {host!r} is",
+                    next_step="Try again; or check the network of this machine.",
+                ) from None
             except (OSError, UnicodeError):
                 addresses = ()
             if not addresses:

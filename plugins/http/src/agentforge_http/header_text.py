@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ("header_fault",)
+__all__ = ("header_fault", "is_token")
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\U0010ffff]*")
@@ -47,3 +47,12 @@ def header_fault(name: str, value: str, *, credentials: bool) -> str | None:
     if not credentials and name.lower() in _CREDENTIALS:
         return "cannot be set here: credentials are given as auth"
     return None
+
+
+def is_token(text: str) -> bool:
+    """Whether a text can stand behind a word such as Bearer: visible ASCII, which is more than RFC 6750 asks for.
+
+    >>> is_token("mF_9.B5f-4.1JqM"), is_token("two words"), is_token("")
+    (True, False, False)
+    """
+    return text != "" and all("\x21" <= each <= "\x7e" for each in text)

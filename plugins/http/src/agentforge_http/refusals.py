@@ -22,13 +22,15 @@ from agentforge.errors import (
 from agentforge_http.body import is_json_type
 from agentforge_http.call_secrets import CallSecrets
 
-__all__ = ("HttpStatusError", "HttpTimeoutError", "StatusRefused", "status_error", "transport_error")
+__all__ = ("REDIRECTS", "HttpStatusError", "HttpTimeoutError", "StatusRefused", "status_error", "transport_error")
 
 _SHOWN = 2_000  # characters of a body
 _HTML_SHOWN = 200
 _READ = 16_384  # bytes that are masked before they are cut
 _TAGS = re.compile(r"<(script|style|svg|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+"""The statuses that lead elsewhere."""
 _MAY_PASS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _STEPS: Mapping[int, str] = {
     401: "Check auth of the bean: is the credential set, whole, and for this API?",
@@ -75,7 +77,7 @@ def status_error(refused: StatusRefused, tool: str, location: str, secrets: Call
     status = refused.status or 0
     words = _body_words(refused.content, refused.headers.get("content-type", ""), secrets)
     step = _STEPS.get(status)
-    if 300 <= status < 400:
+    if status in REDIRECTS:
         words = _redirect_words(refused.headers)
         step = "Write the address that the API really has; follow_redirects follows within the same origin."
     message = f"the API answered with status {status}"

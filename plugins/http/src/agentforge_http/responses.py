@@ -6,8 +6,9 @@ import base64
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.message import Message
+from math import isfinite
 from typing import Any
 from urllib.parse import unquote
 
@@ -40,6 +41,9 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"%PDF-", "application/pdf"),
     )
 )
+#: Python's encodings that are no charset of the web, and whose decoders take the square of the time.
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+_LARGE_EXPONENT = re.compile(r"[eE]\+?[0-9]{3}")
 # What no text holds but line ends and tabs; a form feed is one too.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -53,7 +57,6 @@ class Answer:
     content: bytes
     is_cut: bool = False
     limit: int = 0
-    attributes: dict[str, object] = field(default_factory=dict)
 
 
 def read_result(answer: Answer, tool: str, secrets: CallSecrets, pick: Pick | None = None) -> ToolExecutionResult:
@@ -92,7 +95,15 @@ def _text_result(
             notes.append(f"[the answer says that it is JSON and is none: {fault}]")
     elif declared.startswith(("image/", "audio/")) and declared != "image/svg+xml":
         notes.append(f"[the answer says that it is {declared} and is text]")
-    return ToolExecutionResult("\n".join((secrets.mask(text), *notes)), result=result, attributes=attributes)
+    shown = secrets.mask(text)
+    if result is text:
+        result = shown
+    elif shown != text or "\\" in text:  # without an escape the text says all that its strings do
+        try:
+            shown, result = _masked(shown, result, secrets)
+        except RecursionError:  # at the very bound of what can be read
+            result = shown
+    return ToolExecutionResult("\n".join((shown, *notes)), result=result, attributes=attributes)
 
 
 def _picked(
@@ -110,16 +121,18 @@ def _picked(
     if fault is not None:
         raise _unpickable(tool, f"the answer is not JSON: {_short(secrets.mask(text), 200)}")
     picked: Any = None
+    shown = ""
     try:
-        picked = pick(document)
+        shown, picked = _masked(None, pick(document), secrets)
+    except RecursionError:
+        fault = "it is nested too deeply"
     except LookupError as error:
         fault = f"there is no {str(error.args[0])!r} in it"
     except ValueError as error:
         fault = str(error)
     if fault is not None:
         raise _unpickable(tool, secrets.mask(fault))
-    shown = picked if isinstance(picked, str) else json.dumps(picked, ensure_ascii=False, separators=(",", ":"))
-    return ToolExecutionResult(secrets.mask(shown), result=picked, attributes=attributes)
+    return ToolExecutionResult(shown, result=picked, attributes=attributes)
 
 
 def _file(answer: Answer, kind: str, tool: str, attributes: Mapping[str, object]) -> ToolExecutionResult:
@@ -181,7 +194,8 @@ def _decoded(content: bytes, encoding: str, is_cut: bool) -> str:
     import codecs
 
     # Python's encodings that are none of text, such as zip, are refused by the decoder itself.
-    if not getattr(codecs.lookup(encoding), "_is_text_encoding", True):
+    found = codecs.lookup(encoding)
+    if not getattr(found, "_is_text_encoding", True) or found.name.replace("_", "-") in _NO_CHARSETS:
         raise LookupError(encoding)
     return codecs.getincrementaldecoder(encoding)().decode(content, not is_cut)
 
@@ -208,13 +222,36 @@ def _file_name(headers: Mapping[str, str]) -> str | None:
 
 
 def _parsed(text: str) -> tuple[Any, str | None]:
-    """The document, or why there is none; not as an error, which would hold all of the text, unmasked."""
+    """The document, or why there is none; not as an error, which would hold all of the text, unmasked. What is no
+    number of JSON's, such as NaN, is ``null``, as browsers write it."""
+    finite = _finite if _LARGE_EXPONENT.search(text) else None
     try:
-        return json.loads(text), None
+        return json.loads(text, parse_constant=lambda _: None, parse_float=finite), None
     except RecursionError:
         return None, "it is nested too deeply"
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         return None, str(error)
+    except ValueError:
+        return None, "a number of it has too many digits"
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if isfinite(number) else None
+
+
+def _masked(text: str | None, value: Any, secrets: CallSecrets) -> tuple[str, Any]:
+    """A value of JSON, and ``text``, which says it, or its own text; without secrets in either, however they were
+    escaped. Raises ``RecursionError`` for a value that is nested too deeply to be written."""
+    if isinstance(value, str) and text is None:
+        masked = secrets.mask(value)
+        return masked, masked
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    masked = secrets.mask(written)
+    if masked == written:
+        return written if text is None else text, value
+    again, fault = _parsed(masked)
+    return masked, again if fault is None else masked
 
 
 def _short(text: str, limit: int) -> str:

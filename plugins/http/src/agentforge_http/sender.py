@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from agentforge.errors import ConfigurationError, ModelError
+from agentforge.errors import ConfigurationError, ModelError, ToolExecutionError
 from agentforge.http import HttpClient, HttpRequest, HttpTimeouts, HttpTransport, RetryPolicy, is_secret_header
 from agentforge.masking import Secrets
 from agentforge_http.auth import Auth, Credentials, auth_of
 from agentforge_http.call_secrets import CallSecrets
-from agentforge_http.encoding import PreparedRequest
+from agentforge_http.encoding import PreparedRequest, with_query
 from agentforge_http.guard import AddressGuard, HostList
 from agentforge_http.operation import HttpOperation
-from agentforge_http.refusals import StatusRefused, status_error, transport_error
+from agentforge_http.refusals import REDIRECTS, StatusRefused, status_error, transport_error
 from agentforge_http.responses import Answer
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ __all__ = ("HttpSender", "connection_options", "is_reading", "origin_of")
 
 _MAX_REDIRECTS = 3
 _DECODED = 10 * 1024 * 1024  # bytes that a compressed answer may come to before it is refused
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OF_BODY = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
 
 
@@ -115,6 +114,7 @@ class HttpSender:
         )
         self._sleep = sleep
         self._random = random
+        self._closed = False
 
     @classmethod
     def of(cls, settings: HttpSettings, context: BeanContext, **further: Any) -> HttpSender:
@@ -143,6 +143,8 @@ class HttpSender:
         nothing was done then. Raises `ToolExecutionError`: `HttpStatusError`, `HttpTimeoutError`, `ToolInDoubtError`
         where a tool that writes may have acted.
         """
+        if self._closed:  # its connections would be nobody's to close
+            raise ToolExecutionError("nothing was sent: the bean of this tool is closed", tool=operation.name)
         auth = auth if auth is not None else self.auth
         reads = is_reading(operation)
         refused: str | None = None
@@ -178,7 +180,8 @@ class HttpSender:
         raise transport_error(failed, operation.name, location, host, reads=reads, limit=limit)
 
     async def aclose(self) -> None:
-        """Close the connections; safe to call twice."""
+        """Close the connections, for good; safe to call twice."""
+        self._closed = True
         await self._client.aclose()
 
     # -- one attempt -----------------------------------------------------------------------------
@@ -186,7 +189,8 @@ class HttpSender:
     async def _follow(self, request: PreparedRequest, operation: HttpOperation, credentials: Credentials) -> Answer:
         """Send, and follow redirects within the origin where that is allowed; each address is checked."""
         method, content = request.method, request.content
-        url = request.url((*self._query.items(), *credentials.query))
+        query = (*self._query.items(), *credentials.query)
+        url = request.url(query)
         headers = self._headers_of(request, credentials)
         reads = is_reading(operation)
         hops = 0
@@ -201,7 +205,7 @@ class HttpSender:
                     raise
                 status = refused.status
             hops += 1
-            url = target
+            url = with_query(target, query)
             if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
                 method, content = "GET", b""
                 headers = [pair for pair in headers if pair[0].lower() not in _OF_BODY]
@@ -210,7 +214,9 @@ class HttpSender:
         fixed = [*self._headers.items(), *credentials.headers]
         names = {name.lower() for name, _ in fixed}
         headers = [*((name, value) for name, value in request.headers if name.lower() not in names), *fixed]
-        cookies = [*request.cookies, *credentials.cookies]
+        fixed_cookies = {name.lower() for name, _ in credentials.cookies}
+        cookies = [pair for pair in request.cookies if pair[0].lower() not in fixed_cookies]
+        cookies += credentials.cookies
         if cookies:
             given = [value for name, value in headers if name.lower() == "cookie"]
             headers = [pair for pair in headers if pair[0].lower() != "cookie"]
@@ -224,13 +230,15 @@ class HttpSender:
     def _target(self, url: str, refused: StatusRefused) -> str | None:
         """Where a redirect leads, if it is one that may be followed."""
         location = refused.headers.get("location")
-        if not self._bounds.follow_redirects or refused.status not in _REDIRECTS or not location:
+        if not self._bounds.follow_redirects or refused.status not in REDIRECTS or not location:
             return None
         try:
             target = urljoin(url, location).partition("#")[0]
-            return target if origin_of(target) == origin_of(url) and "@" not in urlsplit(target).netloc else None
+            same = origin_of(target) == origin_of(url) and "@" not in urlsplit(target).netloc
         except ValueError:
             return None
+        # One with blanks or letters beyond ASCII is no address, and libraries differ in what they make of it.
+        return target if same and all("!" <= each <= "~" and each != "\\" for each in target) else None
 
     async def _read(self, request: HttpRequest) -> Answer:
         """Send and read up to the bound; what is left of a longer answer stays unread, and its connection is closed."""

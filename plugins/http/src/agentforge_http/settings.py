@@ -1,6 +1,6 @@
 """What every bean type of this plugin takes: how requests are sent, with which credentials, within which bounds.
 
-The settings classes are data alone; what is made of them is in `agentforge_http.sender` and `agentforge_http.binding`.
+The settings classes are data alone; what is made of them is in `agentforge_http.sender` and `agentforge_http.endpoint`.
 """
 
 from __future__ import annotations

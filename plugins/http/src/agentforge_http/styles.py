@@ -8,13 +8,13 @@ leave out or refuse.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from agentforge_http.operation import Style
 
-__all__ = ("cookie_pairs", "escape", "header_text", "path_text", "plain_text", "query_pairs")
+__all__ = ("cookie_pairs", "escape", "header_text", "member_fault", "path_text", "plain_text", "query_pairs")
 
 # Reserved characters that may stand in a query as they are; & + # would say something else there, [ ] are not allowed.
 _RESERVED = ":/?@!$'()*,;="
@@ -46,15 +46,17 @@ def path_text(name: str, value: Any, style: Style, explode: bool) -> str:
         if isinstance(value, list) and explode:
             return "".join(f";{_assigned(named, text)}" for text in _items(value))
         if isinstance(value, Mapping | list):
-            joined = ",".join(_flat(value))
-            return f";{named}={joined}" if joined else ""
+            parts = _flat(value)
+            return f";{_assigned(named, ','.join(parts))}" if parts else ""
         return f";{_assigned(named, escape(plain_text(value)))}"
     before, between = (".", "." if explode else ",") if style == "label" else ("", ",")
+    if not isinstance(value, Mapping | list):
+        return before + escape(plain_text(value))
     if isinstance(value, Mapping) and explode:
-        return before + between.join(f"{key}={text}" for key, text in _members(value))
-    if isinstance(value, Mapping | list):
-        return before + between.join(_flat(value))
-    return before + escape(plain_text(value))
+        parts = [f"{key}={text}" for key, text in _members(value)]
+    else:
+        parts = _flat(value)
+    return before + between.join(parts) if parts else ""
 
 
 def query_pairs(
@@ -77,8 +79,22 @@ def query_pairs(
             return _members(value, written)
         return [(named, text) for text in _items(value, written)]
     between = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}.get(style, ",")
-    joined = between.join(_flat(value, written))
-    return [(named, joined)] if joined else []
+    parts = _flat(value, written)
+    return [(named, between.join(parts))] if parts else []
+
+
+def member_fault(pairs: Iterable[tuple[str, str]], name: str, taken: Collection[str]) -> str | None:
+    """What is wrong with the members of an object that go under names of their own: one that is the name of something
+    else (``taken``, in lower case) would be a second value of that.
+
+    >>> member_fault([("page", "1"), ("Tenant", "other")], "filter", {"filter", "tenant"})
+    "has the member 'Tenant', which is the name of something else in the request"
+    """
+    for written, _ in pairs:
+        made = unquote(written)
+        if made.lower() in taken and made.lower() != name.lower():
+            return f"has the member {made[:60]!r}, which is the name of something else in the request"
+    return None
 
 
 def header_text(value: Any, explode: bool) -> str | None:
@@ -101,8 +117,8 @@ def cookie_pairs(name: str, value: Any, explode: bool) -> list[tuple[str, str]]:
     if isinstance(value, Mapping) and explode:
         return _members(value)
     if isinstance(value, Mapping | list):
-        joined = ",".join(_flat(value))
-        return [(named, joined)] if joined else []
+        parts = _flat(value)
+        return [(named, ",".join(parts))] if parts else []
     return [(named, escape(plain_text(value)))]
 
 

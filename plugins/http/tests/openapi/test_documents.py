@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -319,3 +320,63 @@ def test_a_description_has_a_bounded_number_of_files(tmp_path: Path, monkeypatch
     made = import_description(documents, ImportOptions(base_url="https://api.example.com"))
     assert len(made.operations) == 1
     assert "the description has more than 2 files" in made.report.left_out[0].reason
+
+
+@pytest.mark.parametrize("target", ["https://[", "a\0b", "x" * 5_000, "//[/x", "https://h:99999/x"])
+async def test_a_reference_that_is_no_name_at_all_leaves_its_operation_out(tmp_path: Path, target: str) -> None:
+    """Of a file and of an address."""
+    root = document(
+        {"/x": {"post": body({"$ref": f"{target}#/a"})}, "/y": {"get": {}}}, servers=[{"url": "https://a.test"}]
+    )
+
+    async def fetch(url: str) -> bytes:
+        if url == "https://a.test/api.json":
+            return json.dumps(root).encode()
+        raise ConfigurationError("there is no such document")
+
+    for documents in (written(tmp_path, {"api.json": root}), await fetched_documents("https://a.test/api.json", fetch)):
+        made = import_description(documents)
+        assert [each.path for each in made.operations] == ["/y"]
+        assert "leads nowhere" in made.report.left_out[0].reason
+
+
+async def test_what_is_fetched_is_bounded_as_a_whole() -> None:
+    """And not each of its documents alone, of which there may be two hundred."""
+    fetched: list[str] = []
+
+    async def fetch(url: str) -> bytes:
+        fetched.append(url)
+        targets = [f"part{number}.json" for number in range(50)] if url.endswith("api.json") else []
+        return json.dumps({"text": "x" * 4_000, "all": [{"$ref": target} for target in targets]}).encode()
+
+    documents = await fetched_documents("https://a.test/api.json", fetch, max_bytes=20_000)
+    assert len(fetched) < 6 and len(documents.values) < 6
+    assert "the description has more than 20,000 bytes" in documents.faults.values()
+
+
+def test_no_part_of_an_address_but_its_path_gets_into_a_schema() -> None:
+    """A definition without a name is called as its document, whose query may hold a key."""
+    url = "https://a.test/api?key=canary"
+    root = {**document({"/x": {"post": body({"properties": {"a": {"$ref": "#"}}})}}), "properties": {"a": {}}}
+    made = import_description(one_document(root, url=url))
+    assert list(made.operations[0].schema["$defs"]) == ["api"]
+
+
+SIZE = 10_000
+MANY = [
+    {"/x": {"post": body({"enum": list(range(SIZE))})}},
+    {"/x": {"get": {"parameters": [{"name": f"p {n}", "in": "query"} for n in range(SIZE)]}}},
+    {"/x": {"get": {"parameters": [{"name": "!" * (n + 1), "in": "query"} for n in range(1_000)]}}},
+    {"/x": {"post": body({"$ref": "#/components/schemas/S0"})}},
+]
+
+
+@pytest.mark.parametrize("number", range(len(MANY)))
+def test_nothing_takes_the_square_of_the_time(number: int) -> None:
+    """Of choices, of parameters whose names are alike once they are cleaned, and of heirs of heirs."""
+    heirs = {f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}], "properties": {}} for n in range(2_000)}
+    schemas = {**heirs, "S2000": {"type": "object"}}
+    before = time.process_time()
+    imported(MANY[number], components={"schemas": schemas})
+
+    assert time.process_time() - before < 2

@@ -29,6 +29,7 @@ BYTES = {"type": "string", "contentEncoding": "base64", "description": "Bytes as
             {"type": ["string", "null"], "enum": ["a", None]},
         ),
         ({"nullable": True, "enum": ["a"]}, {"enum": ["a", None]}),
+        ({"type": "string", "nullable": True, "const": "a"}, {"type": ["string", "null"], "enum": ["a", None]}),
         (
             {"nullable": True, "description": "D", "oneOf": [{"type": "string"}, {"type": "integer"}]},
             {
@@ -301,3 +302,10 @@ def test_arguments_have_names_that_every_provider_takes(wire: str, name: str) ->
     """The wire name stays with the parameter; what cannot be cleaned gets a mark of its own."""
     made = argument_name(wire)
     assert made == name or (name.endswith("_") and made.startswith(name) and len(made) <= 64)
+
+
+@pytest.mark.parametrize("key", ["minimum", "multipleOf", "minLength", "maxItems"])
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400])
+def test_a_bound_that_is_no_number_of_a_schema_is_left_out(key: str, value: Any) -> None:
+    """And takes no tool with it."""
+    assert translated({key: value}) == {}

@@ -80,6 +80,7 @@ def test_servers_of_an_operation_go_before_those_of_its_path_and_of_the_descript
         ({"host": "h.test"}, "http://docs.test/s.json", "http://h.test"),
         ({"basePath": "/v1"}, "http://docs.test:81/s.json", "http://docs.test:81/v1"),
         ({"host": "h.test", "schemes": ["ws"]}, None, "https://h.test"),
+        ({"host": "http://h.test/", "basePath": "/v1", "schemes": ["https"]}, None, "https://h.test/v1"),
     ],
 )
 def test_the_address_of_a_swagger_description_is_put_together(more: Any, url: Any, expected: str) -> None:
@@ -185,3 +186,10 @@ def test_internal_hosts_that_the_configuration_allows_may_be_named_by_a_descript
     """They are called as any other that it names: each address is checked against the same list."""
     assert server([{"url": url}], allow_hosts=allow_hosts) == (url, False)
     assert load([{"url": url}], allow_hosts=("other.internal",)).operations == ()
+
+
+def test_a_server_that_is_no_address_leaves_its_operations_out() -> None:
+    """With the setting that helps, and not with an error of a library."""
+    made = load([{"url": "https://["}], url=URL)
+    assert made.operations == () and made.server_fault is not None
+    assert made.server_fault.message == "the server 'https://[' of the description is no address"

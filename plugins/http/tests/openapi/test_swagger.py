@@ -37,10 +37,14 @@ def test_collection_formats_become_styles(parameter: Any, style: str, explode: b
     assert (found.style, found.explode) == (style, explode)
 
 
-def test_a_collection_format_that_is_not_sent_leaves_the_operation_out() -> None:
-    """Tabs have no style in OpenAPI 3, and none here."""
-    given = {"name": "v", "in": "query", "type": "array", "items": TEXT, "collectionFormat": "tsv"}
-    assert "is to be written as 'tsv', which is not sent" in refusal({"parameters": [given]}, version="2.0")
+@pytest.mark.parametrize(
+    ("place", "how"), [("query", "tsv"), ("header", "pipes"), ("header", "ssv"), ("path", "pipes"), ("formData", 5)]
+)
+def test_a_collection_format_that_is_not_sent_leaves_the_operation_out(place: str, how: Any) -> None:
+    """Tabs have no style in OpenAPI 3, and none here; in a path and a header only commas stand between items."""
+    given = {"name": "v", "in": place, "required": True, "type": "array", "items": TEXT, "collectionFormat": how}
+    reason = refusal({"parameters": [given]}, "/x/{v}" if place == "path" else "/x", version="2.0")
+    assert reason == f"the list 'v' is to be written as {str(how)!r} in {place}, which is not sent"
 
 
 def test_a_body_parameter_is_the_body() -> None:

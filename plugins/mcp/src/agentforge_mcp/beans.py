@@ -31,7 +31,9 @@ def make_stdio(settings: McpStdioSettings, context: BeanContext) -> McpTools:
     # "true" would tear texts apart.
     for name, value in (*environment.items(), *((name, context.environment[name]) for name in passed)):
         if _SECRET_NAME.search(name):
-            context.secrets.add(value)
+            # Each line of it, too: standard error is masked line by line.
+            for each in (value, *value.splitlines()):
+                context.secrets.add(each)
     server = StdioServer(
         (*settings.command, *settings.args),
         environment_of(environment, passed, context.environment),

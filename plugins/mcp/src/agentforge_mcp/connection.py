@@ -79,6 +79,8 @@ class McpConnection:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._life: Life | None = None
         self._starting: asyncio.Task[None] | None = None
+        #: Sessions that the server forgot, until the last request of each is over.
+        self._retiring: set[asyncio.Task[None]] = set()
         self._slots: asyncio.Semaphore | None = None
         self._listing: asyncio.Lock | None = None
         self._reading: asyncio.Lock | None = None
@@ -236,11 +238,20 @@ class McpConnection:
         assert self._life is not None
         return self._life
 
-    async def renew(self, life: Life) -> None:
-        """End a session that the server does not know any more; the next request has another."""
-        if self._life is life:
-            await life.close()
+    def renew(self, life: Life) -> None:
+        """Have the next request speak in another session, as the server does not know this one any more. Requests
+        under way may be answered all the same, so it is ended after the last of them."""
+        if self._life is life and not life.over:
             life.over = True
+            retiring = asyncio.get_running_loop().create_task(self._retire(life), context=contextvars.Context())
+            self._retiring.add(retiring)
+            retiring.add_done_callback(self._retiring.discard)
+
+    async def _retire(self, life: Life) -> None:
+        try:
+            await life.idle()
+        finally:
+            await life.close()
 
     def lost(self, life: Life, what: str) -> McpLostError:
         """The error of a request that was sent and never answered."""
@@ -272,15 +283,22 @@ class McpConnection:
 
     async def _connected(self) -> None:
         if self._closed:
-            raise McpConnectionError(
-                f"the MCP server {self.name!r} is closed", next_step="Use it before the application is closed."
-            )
+            raise self._gone()
         if self._life is not None and self._life.ended:
             await self._life.gone()
         if self._life is not None and not self._life.over and self._starting is None:
             return
+        starting = self._begin(1)
         # One that stops waiting ends the start of no other.
-        await asyncio.shield(self._begin(1))
+        await asyncio.wait([starting])
+        if starting.cancelled():  # by whoever closed the connection, and not by whoever waits here
+            raise self._gone()
+        starting.result()
+
+    def _gone(self) -> McpConnectionError:
+        return McpConnectionError(
+            f"the MCP server {self.name!r} is closed", next_step="Use it before the application is closed."
+        )
 
     def _begin(self, tries: int) -> asyncio.Task[None]:
         if self._starting is None:
@@ -333,6 +351,10 @@ class McpConnection:
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.wait([self._starting])
+        for each in tuple(self._retiring):
+            each.cancel()
+        if self._retiring:
+            await asyncio.wait(tuple(self._retiring))
         if self._life is not None:
             await self._life.close()
 

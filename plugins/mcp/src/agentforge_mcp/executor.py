@@ -13,7 +13,7 @@ from agentforge.tool import Effect
 from agentforge.tool.execution import ToolContext, ToolExecutionResult
 from agentforge_mcp.definition import ToolDefinition
 from agentforge_mcp.errors import McpLostError, McpRequestError
-from agentforge_mcp.results import result_of
+from agentforge_mcp.results import masked, result_of
 from agentforge_mcp.telling import Telling
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = ("McpToolExecutor", "context_meta")
 _INVALID_PARAMS = -32602
 _METHOD_NOT_FOUND = -32601
 _AFTER = 1.0  # seconds after the time of a tool
+_START = 1_000  # characters of an error in which a server may say that it has no such tool
 _UNKNOWN = re.compile(r"\b(unknown tool|tool .{0,200}\bnot (be )?found|no such tool)\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -47,7 +48,7 @@ class McpToolExecutor:
         await source.expect(definition)
         arguments = request.arguments_as_map()
         try:
-            async with Telling(context, source.connection.name) as telling:
+            async with Telling(context, source.connection.name, source.connection.secrets) as telling:
                 answer = await self._called(arguments, context, telling)
         except McpRequestError as error:
             if error.rpc_code not in (_INVALID_PARAMS, _METHOD_NOT_FOUND):
@@ -56,20 +57,15 @@ class McpToolExecutor:
             if error.rpc_code == _METHOD_NOT_FOUND:
                 raise
             raise ToolArgumentsError(error.message, tool=request.name) from error
-        options = source.connection.options
+        options, secrets = source.connection.options, source.connection.secrets
+        # What a server says may hold what it was given.
         try:
-            return result_of(
-                answer,
-                tool=request.name,
-                server=source.connection.name,
-                max_bytes=options.max_result_bytes,
-                keep_meta=options.keep_meta,
-            )
+            made = result_of(answer, tool=request.name, max_bytes=options.max_result_bytes, keep_meta=options.keep_meta)
         except ToolExecutionError as error:
-            if _UNKNOWN.search(error.message):
+            if _UNKNOWN.search(error.message[:_START]):
                 await source.expect(definition, look=True)
-            # In the server's own words, which may hold what it was given.
-            raise ToolExecutionError(source.connection.secrets.mask(error.message), tool=request.name) from None
+            raise ToolExecutionError(secrets.mask(error.message), tool=request.name) from None
+        return masked(made, secrets) if secrets else made
 
     async def _called(self, arguments: dict[str, Any], context: ToolContext, telling: Telling) -> Any:
         connection = self._source.connection

@@ -11,7 +11,7 @@ from agentforge.tool import BoundTool, ToolOrigin
 from agentforge.tool.execution import ToolContext, ToolExecutionResult, bound_tool_from
 from agentforge_mcp.definition import ServerInfo
 from agentforge_mcp.errors import McpRequestError
-from agentforge_mcp.results import prompt_result, resource_result
+from agentforge_mcp.results import masked, prompt_result, resource_result
 
 if TYPE_CHECKING:
     from agentforge_mcp.source import McpTools
@@ -45,7 +45,9 @@ def extra_tools(source: McpTools, info: ServerInfo, taken: set[str]) -> list[Bou
         rows.append(("get_prompt", "Gives a prepared prompt, filled in.", _PROMPT, extras.get_prompt))
     made: list[BoundTool] = []
     for name, about, parameters, executor in rows:
-        unique = f"mcp_{name}" if name in taken else name
+        unique = name
+        while unique in taken:
+            unique = f"mcp_{unique}"
         known = source.extras.get(unique)
         if known is None:
             known = source.extras[unique] = bound_tool_from(
@@ -82,7 +84,7 @@ class _Extras:
         connection = self._source.connection
         uri = str(request.arguments_as_map()["uri"])
         answer = await _or_arguments(connection.read_resource(uri, timeout=self._source.timeout), request)
-        return resource_result(answer, max_bytes=connection.options.max_result_bytes)
+        return masked(resource_result(answer, max_bytes=connection.options.max_result_bytes), connection.secrets)
 
     async def list_prompts(self, request: ToolExecutionRequest, context: ToolContext) -> ToolExecutionResult:
         found = [
@@ -100,7 +102,7 @@ class _Extras:
         given: Any = request.arguments_as_map()
         asked = connection.get_prompt(given["name"], given.get("arguments") or {}, timeout=self._source.timeout)
         answer = await _or_arguments(asked, request)
-        return prompt_result(answer, max_bytes=connection.options.max_result_bytes)
+        return masked(prompt_result(answer, max_bytes=connection.options.max_result_bytes), connection.secrets)
 
 
 async def _or_arguments(asked: Any, request: ToolExecutionRequest) -> Any:

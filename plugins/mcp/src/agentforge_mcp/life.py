@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import mcp_types as types
@@ -65,6 +65,8 @@ class Life:
         self.dispatcher: McpDispatcher | None = None
         self.info: ServerInfo | None = None
         self.over = False
+        self._users = 0
+        self._unused = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._live(), name=f"mcp {name}")
 
     async def ready(self) -> None:
@@ -96,6 +98,26 @@ class Life:
         words = getattr(self._transport, "last_words", None)
         return str(words()) if words is not None else ""
 
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """While a request is under way."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            self._unused.set()
+
+    async def idle(self) -> None:
+        """Wait until no request is under way, or it is over by itself."""
+        while self._users and not self._task.done():
+            self._unused.clear()
+            waiting = asyncio.ensure_future(self._unused.wait())
+            try:
+                await asyncio.wait([self._task, waiting], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                waiting.cancel()
+
     async def gone(self) -> None:
         """Wait for its end, when it has said its last word."""
         await asyncio.wait([self._task])
@@ -103,7 +125,7 @@ class Life:
     @property
     def ended(self) -> bool:
         """Whether it has said its last word, though its end may not be over."""
-        return self._transport is not None and self._transport.ended.is_set()
+        return any(each.is_set() for each in self._ends())
 
     @property
     def pid(self) -> int | None:
@@ -180,7 +202,9 @@ class Life:
             )
         from agentforge_mcp.streamable_http import HttpTransport
 
-        return HttpTransport(self._server, name=self._name, max_message_bytes=options.max_message_bytes)
+        return HttpTransport(
+            self._server, name=self._name, secrets=self._secrets, max_message_bytes=options.max_message_bytes
+        )
 
     async def _until(self, negotiating: asyncio.Future[None], limit: float) -> None:
         """Wait for the handshake, for the end of the server, of our patience or of our wish, whichever comes first."""
@@ -199,8 +223,13 @@ class Life:
             raise TimeoutError
         negotiating.result()
 
+    def _ends(self) -> list[asyncio.Event]:
+        """What can end it from its own side."""
+        transport = [self._transport.ended] if self._transport is not None else []
+        return transport + ([self.dispatcher.over] if self.dispatcher is not None else [])
+
     async def _end(self) -> None:
-        waiting = [asyncio.ensure_future(each.wait()) for each in (self._stop, self._transport.ended)]
+        waiting = [asyncio.ensure_future(each.wait()) for each in (self._stop, *self._ends())]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -221,12 +250,13 @@ class Life:
             what = f"the MCP server {name!r} did not answer within {limit}; it {self.why()}{self.last_words()}"
             return McpConnectionError(what, next_step="Raise start_timeout, or see why it is slow.")
         if isinstance(error, EOFError | None) or (isinstance(error, MCPError) and is_lost(error)):
-            said = f": {shown(str(error))}" if isinstance(error, MCPError) and str(error) != "Connection closed" else ""
+            text = str(error) if isinstance(error, MCPError) and str(error) != "Connection closed" else ""
+            said = f": {shown(self._secrets.mask(text))}" if text else ""
             what = f"the MCP server {name!r} did not start: it {self.why()}{said}{self.last_words()}"
-            return McpConnectionError(self._secrets.mask(what), next_step=step)
+            return McpConnectionError(what, next_step=step)
         if isinstance(error, MCPError) and getattr(self._transport, "status", None) in (401, 403):
             return McpConnectionError(f"the MCP server {name!r} did not start: it {self.why()}", next_step=step)
-        reason = self._secrets.mask(shown(str(error))) or type(error).__name__
+        reason = shown(self._secrets.mask(str(error))) or type(error).__name__
         return McpConnectionError(f"the MCP server {name!r} did not start: {reason}", next_step=step)
 
     # -- what the server says of itself ----------------------------------------------------------
@@ -237,7 +267,7 @@ class Life:
 
     async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
         data = params.data if isinstance(params.data, str) else repr(params.data)
-        self._on_log(str(params.level), shown(self._secrets.mask(data[:4_000])))
+        self._on_log(str(params.level), shown(self._secrets.mask(data)))
 
     async def _listen(self, session: McpSession) -> None:
         """In the newest version changes are told to those only who asked for them."""

@@ -13,7 +13,7 @@ from mcp.client import ClientRequestContext
 from agentforge_mcp.definition import McpPrompt, McpResource, ToolDefinition
 from agentforge_mcp.errors import McpConnectionError, McpLostError, McpRequestError
 from agentforge_mcp.listing import all_pages, listing_of
-from agentforge_mcp.rpc_codes import NOT_SENT, UNREADABLE
+from agentforge_mcp.rpc_codes import FAILED, NOT_SENT, REFUSED, UNREADABLE
 from agentforge_mcp.server_log import shown
 from agentforge_mcp.session import is_lost
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ("call_tool", "get_prompt", "list_prompts", "list_resources", "list_tools", "read_resource")
 
 _T = TypeVar("_T")
-_UNPARSED = "Failed to parse JSON response: "  # what the SDK says of an answer that ended or is none
+_UNPARSED = ("Failed to parse SSE message", "SSE stream failed")  # what the SDK says of a stream of events
 _STATE_ONLY = 0.1  # seconds before a server that only wants its state back is asked again
 
 
@@ -219,10 +219,11 @@ async def _asked(
         assert life.session is not None
         try:
             async with asyncio.timeout(seconds) as limit:
-                return await ask(life, life.session)
+                with life.used():
+                    return await ask(life, life.session)
         except MCPError as error:
             if again and error.code == types.INVALID_REQUEST and error.message == "Session terminated":
-                await connection.renew(life)
+                connection.renew(life)
                 continue
             raise _read(connection, life, what, error) from None
         except TimeoutError:
@@ -255,15 +256,26 @@ def _unreadable(connection: McpConnection, what: str, why: str) -> McpLostError:
 
 def _read(connection: McpConnection, life: Life, what: str, error: MCPError) -> Exception:
     name = connection.name
-    text = connection.secrets.mask(shown(error.message, 2_000))
+    text = shown(connection.secrets.mask(error.message), 2_000)
     if error.code == NOT_SENT:
         return McpConnectionError(
             f"the MCP server {name!r} cannot be reached: {text}", next_step="See whether it runs, and the url."
         )
-    if error.code == UNREADABLE or (error.code == types.PARSE_ERROR and text.startswith(_UNPARSED)):
-        return _unreadable(connection, what, text.removeprefix(_UNPARSED))
+    if error.code == UNREADABLE:
+        return _unreadable(connection, what, text)
+    if error.code == FAILED:
+        return McpLostError(
+            f"the MCP server {name!r} did not answer {what}: {text}",
+            reason="answer",
+            next_step="It was asked and may have acted: look before it is asked again.",
+        )
+    if text.startswith(_UNPARSED):
+        return _unreadable(connection, what, "an event of it is no message, or too long")
     if is_lost(error):
         return connection.lost(life, what)
+    if error.code == REFUSED:
+        step = "See whether the credentials are right." if text.startswith(("HTTP 401", "HTTP 403")) else None
+        return McpRequestError(f"the MCP server {name!r} refused {what}: {text}", rpc_code=REFUSED, next_step=step)
     return McpRequestError(f"the MCP server {name!r} refused {what}: {text} ({error.code})", rpc_code=error.code)
 
 

@@ -9,20 +9,23 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from agentforge.errors import ToolExecutionError
+from agentforge.masking import Secrets
 from agentforge.model import AudioContent, Content, FileContent, ImageContent, TextContent
 from agentforge.tool.execution import ToolExecutionResult
 from agentforge_mcp.server_log import shown
 
-__all__ = ("prompt_result", "resource_result", "result_of")
+__all__ = ("masked", "prompt_result", "resource_result", "result_of")
 
 _NOTHING = "Success"
+_MOST_PARTS = 1_000
 
 
-def result_of(answer: Any, *, tool: str, server: str, max_bytes: int, keep_meta: bool = False) -> ToolExecutionResult:
+def result_of(answer: Any, *, tool: str, max_bytes: int, keep_meta: bool = False) -> ToolExecutionResult:
     """The SDK's ``CallToolResult`` as a result. Raises `ToolExecutionError` with the text for the model where the
     server says that the call failed.
 
@@ -35,7 +38,7 @@ def result_of(answer: Any, *, tool: str, server: str, max_bytes: int, keep_meta:
         said = text or "it gave no reason"
         raise ToolExecutionError(said, tool=tool)
     structured = answer.structured_content
-    if structured is not None and not any(_says(part, structured) for part in parts):
+    if structured is not None and not _said(parts, structured):
         parts.append(TextContent(_bounded(json.dumps(structured, ensure_ascii=False), max_bytes)))
     attributes = {"_meta": dict(answer.meta)} if keep_meta and answer.meta else {}
     return ToolExecutionResult(
@@ -45,10 +48,7 @@ def result_of(answer: Any, *, tool: str, server: str, max_bytes: int, keep_meta:
 
 def resource_result(answer: Any, *, max_bytes: int) -> ToolExecutionResult:
     """The SDK's ``ReadResourceResult``: the contents of a resource."""
-    left, parts = max_bytes, list[Content]()
-    for each in answer.contents:
-        part, left = _resource(each, left)
-        parts.append(part)
+    parts = _parts(answer.contents, max_bytes, _resource)
     return ToolExecutionResult(parts=_joined(parts) or [TextContent("The resource is empty.")])
 
 
@@ -61,10 +61,31 @@ def prompt_result(answer: Any, *, max_bytes: int) -> ToolExecutionResult:
     return ToolExecutionResult(parts=_joined(parts) or [TextContent("The prompt is empty.")])
 
 
-def _parts(blocks: Iterable[Any], max_bytes: int) -> list[Content]:
+def masked(result: ToolExecutionResult, secrets: Secrets) -> ToolExecutionResult:
+    """The result without what the server was given to keep, in texts and in the object."""
+    parts = [
+        TextContent(secrets.mask(each.text)) if isinstance(each, TextContent) else each for each in result.contents
+    ]
+    value = result.result
+    if value is not None:
+        written = json.dumps(value)
+        if (without := secrets.mask(written)) != written:
+            try:
+                value = json.loads(without)
+            except ValueError:
+                value = None
+    return ToolExecutionResult(parts=parts, result=value, attributes=result.attributes)
+
+
+def _parts(
+    blocks: Sequence[Any], max_bytes: int, made_of: Callable[[Any, int], tuple[Content, int]] | None = None
+) -> list[Content]:
     left, parts = max_bytes, list[Content]()
-    for block in blocks:
-        part, left = _part(block, left)
+    for at, block in enumerate(blocks):
+        if not left or at == _MOST_PARTS:
+            parts.append(TextContent(f"[cut: {len(blocks) - at:,} further parts are left out]"))
+            break
+        part, left = (made_of or _part)(block, left)
         parts.append(part)
     return parts
 
@@ -128,30 +149,33 @@ def _bounded(text: str, left: int) -> str:
     return f"{data[:left].decode(errors='ignore')}\n[cut: {len(data) - left:,} of {len(data):,} bytes are left out]"
 
 
-def _says(part: Content, structured: Any) -> bool:
+def _said(parts: Iterable[Content], structured: Any) -> bool:
     """Whether a text is the structured value: as JSON, or the one value that a server put into an object."""
-    if not isinstance(part, TextContent):
-        return False
     inner = structured["result"] if isinstance(structured, dict) and list(structured) == ["result"] else structured
-    if isinstance(inner, str) and part.text == inner:
-        return True
-    try:
-        said = json.loads(part.text)
-    except (ValueError, RecursionError):
-        return False
-    return _same(said, structured) or _same(said, inner)
+    values = {_canonical(structured), _canonical(inner)}
+    for part in parts:
+        if not isinstance(part, TextContent):
+            continue
+        if isinstance(inner, str) and part.text == inner:
+            return True
+        try:
+            if _canonical(json.loads(part.text)) in values:
+                return True
+        except (ValueError, RecursionError):
+            pass
+    return False
 
 
-def _same(one: Any, other: Any) -> bool:
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _joined(parts: Iterable[Content]) -> list[Content]:
     """Texts that follow one another as one, line by line: parts of text are read without anything between them."""
     made: list[Content] = []
-    for part in parts:
-        if made and isinstance(part, TextContent) and isinstance(made[-1], TextContent):
-            made[-1] = TextContent(f"{made[-1].text}\n{part.text}")
+    for is_text, group in groupby(parts, key=lambda part: isinstance(part, TextContent)):
+        if is_text:
+            made.append(TextContent("\n".join(part.text for part in group if isinstance(part, TextContent))))
         else:
-            made.append(part)
+            made.extend(group)
     return made

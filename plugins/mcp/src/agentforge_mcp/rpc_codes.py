@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ("LOST", "NOT_SENT", "UNREADABLE")
+__all__ = ("FAILED", "LOST", "NOT_SENT", "REFUSED", "UNREADABLE")
 
 NOT_SENT = -32098
 """The request did not reach the server."""
@@ -10,3 +10,8 @@ LOST = -32097
 """The request was sent, and the connection ended before its answer."""
 UNREADABLE = -32096
 """The request was sent, and its answer cannot be read."""
+
+FAILED = -32095
+"""The request was sent, and a status says that the server, or something before it, failed: it may have acted."""
+REFUSED = -32094
+"""The request was sent, and a status says that it was not taken."""

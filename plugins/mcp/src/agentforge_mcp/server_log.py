@@ -16,6 +16,7 @@ __all__ = ("ServerLog", "shown")
 
 _log = logging.getLogger("agentforge.mcp")
 _KEPT = 16 * 1024  # bytes of standard error
+_MARGIN = 4 * 1024  # bytes that are longer than any secret
 _LINE = 500  # characters of a line that are shown
 _LINES = 20  # last lines that an error shows
 _BURST = 50  # lines that are logged in a window, of each kind
@@ -37,18 +38,25 @@ class ServerLog:
         self._secrets = secrets
         self._clock = clock
         self._tail = b""
+        self._cut = False
         self._rest = b""
+        #: Whether the rest is inside of a line whose beginning was not kept: that could be half a secret.
+        self._inside = False
         self._windows: dict[str, tuple[float, int]] = {}
 
     def feed(self, data: bytes) -> None:
         """Bytes of standard error, as they come."""
+        self._cut = self._cut or len(self._tail) + len(data) > _KEPT
         self._tail = (self._tail + data)[-_KEPT:] if len(data) < _KEPT else data[-_KEPT:]
         if not _log.isEnabledFor(logging.INFO) or not self._may_say("stderr", peek=True):
-            self._rest = b""
+            self._rest, self._inside = b"", not data.endswith(b"\n")
             return
         *lines, self._rest = (self._rest + data).split(b"\n")
+        if lines and self._inside:
+            del lines[0]
+            self._inside = False
         if len(self._rest) > _KEPT:
-            lines, self._rest = [*lines, self._rest], b""
+            lines, self._rest, self._inside = [] if self._inside else [*lines, self._rest], b"", True
         for line in lines:
             text = self._masked(line)
             if text and self._may_say("stderr"):
@@ -61,13 +69,16 @@ class ServerLog:
 
     def last_lines(self) -> tuple[str, ...]:
         """The last lines of standard error, oldest first."""
-        lines = [self._masked(line) for line in self._tail.split(b"\n")]
+        first, *others = self._tail.split(b"\n")
+        if self._cut:
+            # Of a line that is cut the beginning may be half a secret.
+            first = b"" if others else first[_MARGIN:]
+        lines = [self._masked(line) for line in (first, *others)]
         return tuple([line for line in lines if line][-_LINES:])
 
     def _masked(self, line: bytes) -> str:
         # Masked before it is cut: half a secret would not be found.
-        text = line[: _LINE * 8].decode(errors="replace").strip()
-        return shown(self._secrets.mask(text))
+        return shown(self._secrets.mask(line.decode(errors="replace").strip()))
 
     def _may_say(self, kind: str, *, peek: bool = False) -> bool:
         now = self._clock()

@@ -16,7 +16,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from agentforge_mcp.errors import McpConnectionError
-from agentforge_mcp.rpc_codes import LOST, NOT_SENT
+from agentforge_mcp.rpc_codes import LOST, NOT_SENT, UNREADABLE
 
 __all__ = ("McpDispatcher", "McpSession", "is_lost", "is_shallow", "negotiate")
 
@@ -33,6 +33,15 @@ class McpDispatcher(JSONRPCDispatcher[Any]):
         self.page: dict[str, Any] = {}
         #: Whether the version is one in which arguments are sent as headers too, by marks in the schema.
         self.modern = False
+        #: Set when nobody reads answers any more, for whatever reason.
+        self.over = asyncio.Event()
+
+    async def run(self, *handlers: Any, **more: Any) -> None:
+        """Read what the server says until it says no more, or something that the SDK cannot bear."""
+        try:
+            await super().run(*handlers, **more)
+        finally:
+            self.over.set()
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None, **more: Any
@@ -44,6 +53,8 @@ class McpDispatcher(JSONRPCDispatcher[Any]):
             tools = raw.get("tools")
             if isinstance(tools, list):
                 return {**raw, "tools": [self._skeleton(each) for each in tools if _readable(each)]}
+        elif not is_shallow(raw):
+            raise MCPError(UNREADABLE, "it is nested too deep")
         if method == "tools/call" and "content" not in raw and "structuredContent" in raw:
             return {**raw, "content": []}
         return raw

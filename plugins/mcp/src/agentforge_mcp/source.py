@@ -122,7 +122,11 @@ class McpTools:
         await self.connection.aclose()
 
     async def __aenter__(self) -> Self:
-        await self.start()
+        try:
+            await self.start()
+        except BaseException:
+            await self.aclose()  # the server may run, though its list is none
+            raise
         return self
 
     async def __aexit__(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import signal
 import sys
 from collections import deque
@@ -20,26 +19,21 @@ from typing import Any, Self
 
 from mcp import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    CONNECTION_CLOSED,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCRequest,
-    jsonrpc_message_adapter,
-)
+from mcp_types import CONNECTION_CLOSED, ErrorData, JSONRPCError, JSONRPCRequest
 
 from agentforge.masking import Secrets
 from agentforge_mcp.errors import McpConnectionError
 from agentforge_mcp.options import StdioServer
 from agentforge_mcp.rpc_codes import UNREADABLE
 from agentforge_mcp.server_log import ServerLog
+from agentforge_mcp.wire_json import answered_id, message_of
 
 __all__ = ("StdioTransport",)
 
 _WAITING = 64  # messages that wait to be taken before the program is made to wait
 _LINGER = 0.05  # seconds between the end of a program and that of its output
-_SHOWN = 4096  # bytes of a message that is too long that are looked at
-_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+_SHOWN = 4096  # bytes that are looked at of a message that is too long
+_END = 200  # bytes of its end, where servers may write which request it answers
 
 
 class StdioTransport:
@@ -165,9 +159,11 @@ class _Program(asyncio.SubprocessProtocol):
     def __init__(self, log: ServerLog, max_message_bytes: int) -> None:
         self._log = log
         self._limit = max_message_bytes
+        self._too_long = f"a message of more than {max_message_bytes:,} bytes"
         self._buffer = bytearray()
         self._searched = 0
-        self._skipping = False
+        #: The beginning and the end so far of a message that is too long, while it comes.
+        self._skipped: tuple[bytes, bytes] | None = None
         self._transport: asyncio.SubprocessTransport | None = None
         self._paused = False
         self.messages: deque[SessionMessage] = deque()
@@ -235,7 +231,7 @@ class _Program(asyncio.SubprocessProtocol):
 
     def _finish(self) -> None:
         if not self.ended.is_set():
-            if self._buffer and not self._skipping and not self._let_go:
+            if self._buffer and self._skipped is None and not self._let_go:
                 self._line(bytes(self._buffer))
             self._buffer.clear()
             self.ended.set()
@@ -251,20 +247,18 @@ class _Program(asyncio.SubprocessProtocol):
     def _take(self, data: bytes) -> None:
         self._buffer += data
         while (end := self._buffer.find(b"\n", self._searched)) >= 0:
-            line = bytes(self._buffer[:end])
+            with memoryview(self._buffer) as view:
+                line = bytes(view[:end])
             del self._buffer[: end + 1]
             self._searched = 0
-            if self._skipping:
-                self._skipping = False
-            elif len(line) > self._limit:
-                self._too_long(line[:_SHOWN])
+            if self._skipped is not None or len(line) > self._limit:
+                self._skip(line)
+                self._skip_ended()
             else:
                 self._line(line)
         self._searched = len(self._buffer)
-        if not self._skipping and len(self._buffer) > self._limit:
-            self._too_long(bytes(self._buffer[:_SHOWN]))
-            self._skipping = True
-        if self._skipping:
+        if self._skipped is not None or len(self._buffer) > self._limit:
+            self._skip(self._buffer)
             self._buffer, self._searched = bytearray(), 0
         if len(self.messages) >= _WAITING:
             self._hold(True)
@@ -274,26 +268,37 @@ class _Program(asyncio.SubprocessProtocol):
         if not line:
             return
         try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            message = message_of(line)
         except ValueError:
             several = _several(line)
             for each in several:
                 self._line(each)
             if not several:
-                self._unreadable(line, "a line that is no message")
+                self._log.noise(line[:_SHOWN], "a line that is no message")
+                self._fail(answered_id(line[:_SHOWN], line[-_END:]), "it is a line that is no message")
             return
         self._deliver(SessionMessage(message))
 
-    def _too_long(self, line: bytes) -> None:
-        self._unreadable(line, f"a message of more than {self._limit:,} bytes")
+    def _skip(self, part: bytes | bytearray) -> None:
+        """A part of a message that is too long: of that its beginning and its end are kept."""
+        if self._skipped is None:
+            self._skipped = bytes(part[:_SHOWN]), bytes(part[-_END:])
+            self._log.noise(self._skipped[0], self._too_long)
+            # Said at once where the beginning says for whom it is: it may have no end.
+            self._fail(answered_id(self._skipped[0], b""), f"it is {self._too_long}")
+        else:
+            self._skipped = self._skipped[0], (self._skipped[1] + part[-_END:])[-_END:]
 
-    def _unreadable(self, line: bytes, why: str) -> None:
-        self._log.noise(line, why)
-        found = _ID.search(line[:200]) or _ID.search(line[-200:])
-        if found is not None and b'"jsonrpc"' in line and b'"method"' not in line[:500]:
-            # An answer, though not one that can be read: whoever waits for it need not wait.
-            error = ErrorData(code=UNREADABLE, message=f"it is {why}")
-            self._deliver(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=error)))
+    def _skip_ended(self) -> None:
+        assert self._skipped is not None
+        self._fail(answered_id(*self._skipped), f"it is {self._too_long}")
+        self._skipped = None
+
+    def _fail(self, request: int | None, why: str) -> None:
+        """An answer came, though not one that can be read: whoever waits for it need not wait."""
+        if request is not None:
+            error = ErrorData(code=UNREADABLE, message=why)
+            self._deliver(SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error)))
 
     def _deliver(self, message: SessionMessage) -> None:
         self.messages.append(message)

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any
@@ -20,7 +19,9 @@ from typing import Any
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
+from agentforge.masking import Secrets
 from agentforge_mcp.errors import McpConnectionError
+from agentforge_mcp.http_answers import Answer, error_answer, request_id
 from agentforge_mcp.options import HttpServer, TokenProvider
 from agentforge_mcp.rpc_codes import LOST, NOT_SENT, UNREADABLE
 
@@ -34,9 +35,10 @@ _TIMES = httpx2.Timeout(30.0, connect=10.0, read=300.0)
 class HttpTransport:
     """An address as a transport of the SDK: entered, it gives the two streams of a session."""
 
-    def __init__(self, server: HttpServer, *, name: str, max_message_bytes: int) -> None:
+    def __init__(self, server: HttpServer, *, name: str, secrets: Secrets, max_message_bytes: int) -> None:
         self._server = server
         self._name = name
+        self._secrets = secrets
         self._limit = max_message_bytes
         self._stack = AsyncExitStack()
         #: Set when there is no more to come; of an address nobody can know that.
@@ -55,7 +57,7 @@ class HttpTransport:
     async def __aenter__(self) -> Any:
         try:
             client = httpx2.AsyncClient(
-                transport=_Bounded(self._made(), self, self._limit),
+                transport=_Bounded(self._made(), self, self._limit, self._secrets),
                 auth=self._auth(),
                 headers={"Accept-Encoding": "identity", **self._server.headers},
                 timeout=_TIMES,
@@ -89,8 +91,8 @@ class HttpTransport:
     def _auth(self) -> httpx2.Auth | None:
         server = self._server
         if server.oauth is not None:
-            return _client_credentials(server)
-        return _Bearer(server.token) if server.token is not None else None
+            return _client_credentials(server, self._secrets)
+        return _Bearer(server.token, self._secrets) if server.token is not None else None
 
 
 @functools.lru_cache(8)
@@ -102,8 +104,9 @@ def _trusted(ca_bundle: str | None) -> ssl.SSLContext:
 class _Bearer(httpx2.Auth):
     """Sends the token; a server that refuses it is asked once more where the provider then gives another."""
 
-    def __init__(self, token: str | TokenProvider) -> None:
+    def __init__(self, token: str | TokenProvider, secrets: Secrets) -> None:
         self._token = token
+        self._secrets = secrets
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         token = await self._now()
@@ -114,10 +117,12 @@ class _Bearer(httpx2.Auth):
             yield request
 
     async def _now(self) -> str:
-        return self._token if isinstance(self._token, str) else await self._token.token()
+        token = self._token if isinstance(self._token, str) else await self._token.token()
+        self._secrets.add(token)
+        return token
 
 
-def _client_credentials(server: HttpServer) -> httpx2.Auth:
+def _client_credentials(server: HttpServer, secrets: Secrets) -> httpx2.Auth:
     import warnings
 
     from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
@@ -128,7 +133,7 @@ def _client_credentials(server: HttpServer) -> httpx2.Auth:
         warnings.simplefilter("ignore")
         return ClientCredentialsOAuthProvider(
             server_url=server.url,
-            storage=_Tokens(),
+            storage=_Tokens(secrets),
             client_id=oauth.client_id,
             client_secret=oauth.client_secret,
             scope=oauth.scope,
@@ -139,7 +144,8 @@ def _client_credentials(server: HttpServer) -> httpx2.Auth:
 class _Tokens:
     """The tokens of one connection, in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
         self._tokens: Any = None
         self._client: Any = None
 
@@ -148,6 +154,8 @@ class _Tokens:
 
     async def set_tokens(self, tokens: Any) -> None:
         self._tokens = tokens
+        for each in (tokens.access_token, tokens.refresh_token):
+            self._secrets.add(each or "")
 
     async def get_client_info(self) -> Any:
         return self._client
@@ -157,62 +165,27 @@ class _Tokens:
 
 
 class _Bounded(httpx2.AsyncBaseTransport):
-    """Below the client: failures become answers, bodies have an end."""
+    """Below the client: failures become answers."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, owner: HttpTransport, limit: int) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, owner: HttpTransport, limit: int, secrets: Secrets) -> None:
         self._inner = inner
         self._owner = owner
         self._limit = limit
+        self._secrets = secrets
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._inner.handle_async_request(request)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol) as error:
-            return _answer(request, NOT_SENT, f"no connection to the server: {type(error).__name__}: {error}")
+            return error_answer(request, NOT_SENT, f"no connection to the server: {type(error).__name__}: {error}")
         except httpx2.TransportError as error:
-            return _answer(request, LOST, f"the connection ended: {type(error).__name__}: {error}")
-        if response.status_code >= 400:
-            self._owner.status = response.status_code
+            return error_answer(request, LOST, f"the connection ended: {type(error).__name__}: {error}")
+        if request_id(request) is not None:
+            self._owner.status = response.status_code if response.status_code >= 400 else None
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
-            return _answer(request, UNREADABLE, "it is a compressed answer that nobody asked for")
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)
-        is_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        return httpx2.Response(
-            response.status_code,
-            headers=response.headers,
-            # A stream of events has no end of its own; each of them is bounded by the SDK.
-            stream=_Stream(stream, None if is_events else self._limit),
-            extensions=response.extensions,
-        )
+            return error_answer(request, UNREADABLE, "it is a compressed answer that nobody asked for")
+        return await Answer(request, response, self._limit, self._secrets).given()
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-class _Stream(httpx2.AsyncByteStream):
-    """A body that ends with an error that the SDK knows what to do about."""
-
-    def __init__(self, inner: httpx2.AsyncByteStream, limit: int | None) -> None:
-        self._inner = inner
-        self._limit = limit
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        try:
-            async for chunk in self._inner:
-                size += len(chunk)
-                if self._limit is not None and size > self._limit:
-                    raise httpx2.StreamError(f"the answer has more than {self._limit:,} bytes")
-                yield chunk
-        except httpx2.TransportError as error:
-            raise httpx2.StreamError(f"the connection ended: {type(error).__name__}") from None
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-def _answer(request: httpx2.Request, code: int, message: str) -> httpx2.Response:
-    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}).encode()
-    return httpx2.Response(502, headers={"content-type": "application/json"}, content=body, request=request)

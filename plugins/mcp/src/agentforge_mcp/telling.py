@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import math
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
+from agentforge.masking import Secrets
 from agentforge.tool.execution import ToolContext
+from agentforge_mcp.server_log import shown
 
 __all__ = ("Telling",)
 
@@ -20,9 +23,10 @@ _PATIENCE = 1.0  # seconds for those that are still to be told when the call is 
 class Telling:
     """Tells the run of one call. `progress` and `log` may be called on any loop; the notices are told on the call's."""
 
-    def __init__(self, context: ToolContext, server: str) -> None:
+    def __init__(self, context: ToolContext, server: str, secrets: Secrets) -> None:
         self._context = context
         self._server = server
+        self._secrets = secrets
         self._loop = asyncio.get_running_loop()
         self._place = contextvars.copy_context()
         self._notices: asyncio.Queue[tuple[str, str, Mapping[str, object]]] = asyncio.Queue(_WAITING)
@@ -30,10 +34,13 @@ class Telling:
         self._over = False
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """How far the call is."""
+        """How far the call is; what is no number says nothing."""
+        if not math.isfinite(progress):
+            return
+        total = total if total is not None and math.isfinite(total) else None
         details = {"server": self._server, "progress": progress, "total": total}
         far = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
-        self._put("mcp_progress", message or far, details)
+        self._put("mcp_progress", shown(self._secrets.mask(message)) if message else far, details)
 
     def log(self, level: str, text: str) -> None:
         """What the server logs."""

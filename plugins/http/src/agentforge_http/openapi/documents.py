@@ -9,13 +9,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 from agentforge.errors import AgentForgeError, ConfigurationError
 from agentforge_http.openapi.reading import read_document
 from agentforge_http.sender import origin_of
 
-__all__ = ("MAX_DOCUMENTS", "Documents", "Found", "fetched_documents", "file_documents", "is_url", "one_document")
+__all__ = (
+    "MAX_DOCUMENTS",
+    "Documents",
+    "Found",
+    "fetched_documents",
+    "file_documents",
+    "is_url",
+    "one_document",
+    "url_fault",
+)
 
 MAX_DOCUMENTS = 200
 """How many files or addresses one description may consist of."""
@@ -87,10 +96,13 @@ class Documents:
 
 
 def _absolute(target: str, document: str) -> str:
-    """The name of the document that ``target`` means in ``document``."""
-    if is_url(document) or is_url(target):
-        return urljoin(document, target) if is_url(document) else target
-    return str((Path(document).parent / unquote(target)).resolve())
+    """The name of the document that ``target`` means in ``document``; itself where it can be the name of none."""
+    try:
+        if is_url(document) or is_url(target):
+            return urljoin(document, target) if is_url(document) else target
+        return str((Path(document).parent / unquote(target)).resolve())
+    except (ValueError, OSError):
+        return target
 
 
 def _at(value: Any, pointer: str) -> Any:
@@ -108,6 +120,22 @@ def _at(value: Any, pointer: str) -> Any:
         else:
             return None
     return value
+
+
+def url_fault(url: str) -> str | None:
+    """What is wrong with the address of a description, in words that do not show it; ``None`` for a good one.
+
+    >>> url_fault("https://ann:pw@specs.test/api.json")
+    'holds a user name or a password'
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return "is no valid address"
+    if not parts.hostname:
+        return "names no host"
+    return "holds a user name or a password" if "@" in parts.netloc else None
 
 
 def is_url(text: str) -> bool:
@@ -174,8 +202,10 @@ def _bytes(path: Path, max_bytes: int) -> bytes:
 async def fetched_documents(url: str, fetch: Fetch, *, max_bytes: int = MAX_BYTES) -> Documents:
     """Fetch a description, and the documents of its host that it refers to. Raises what ``fetch`` raises for the root,
     and `ConfigurationError` for one that cannot be read; other faults are kept."""
-    values: dict[str, Any] = {url: read_document(await fetch(url), _shown(url), max_bytes=max_bytes)}
+    content = await fetch(url)
+    values: dict[str, Any] = {url: read_document(content, _shown(url), max_bytes=max_bytes)}
     faults: dict[str, str] = {}
+    left = max_bytes - len(content)
     waiting = [url]
     while waiting:
         document = waiting.pop()
@@ -183,13 +213,17 @@ async def fetched_documents(url: str, fetch: Fetch, *, max_bytes: int = MAX_BYTE
             name = _absolute(target, document)
             if name in values or name in faults:
                 continue
-            if not is_url(name) or origin_of(name) != origin_of(url):
+            if not is_url(name) or url_fault(name) is not None or origin_of(name) != origin_of(url):
                 faults[name] = "it is on another host than the description, and is not fetched"
             elif len(values) >= MAX_DOCUMENTS:
                 faults[name] = f"the description has more than {MAX_DOCUMENTS} documents"
+            elif left <= 0:
+                faults[name] = f"the description has more than {max_bytes:,} bytes"
             else:
                 try:
-                    values[name] = read_document(await fetch(name), _shown(name), max_bytes=max_bytes)
+                    content = await fetch(name)
+                    left -= len(content)
+                    values[name] = read_document(content, _shown(name), max_bytes=left + len(content))
                     waiting.append(name)
                 except AgentForgeError as error:
                     faults[name] = error.message

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agentforge.errors import ConfigurationError, ToolExecutionError
+from agentforge.http import safe_url
 from agentforge_http.encoding import PreparedRequest
-from agentforge_http.openapi.documents import Documents, fetched_documents
+from agentforge_http.openapi.documents import Documents, fetched_documents, url_fault
 from agentforge_http.operation import HttpOperation
 from agentforge_http.sender import HttpSender, origin_of
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ("description_sender", "fetch_description")
 
+_TOTAL = 120.0  # seconds for all of its documents, however slowly they come
 _ACCEPT = "application/json, application/yaml;q=0.9, application/vnd.oai.openapi;q=0.9, */*;q=0.5"
 
 
@@ -43,13 +46,27 @@ async def fetch_description(url: str, sender: HttpSender, *, max_bytes: int, tru
 
     Raises `ConfigurationError` with what is wrong.
     """
-    return await fetched_documents(url, _fetcher(url, sender, trusted), max_bytes=max_bytes)
+    if (fault := url_fault(url)) is not None:
+        raise ConfigurationError(
+            f"the address of the description {fault}",
+            location=safe_url(url),
+            next_step="Write it as https://host/path; credentials go into spec_headers.",
+        )
+    try:
+        async with asyncio.timeout(_TOTAL):
+            return await fetched_documents(url, _fetcher(url, sender, trusted), max_bytes=max_bytes)
+    except TimeoutError:
+        raise ConfigurationError(
+            f"the description was not there within {_TOTAL:g} s",
+            location=safe_url(url),
+            next_step="Save it as a file and give that as spec.",
+        ) from None
 
 
 def _fetcher(root: str, sender: HttpSender, trusted: bool) -> Callable[[str], Awaitable[bytes]]:
     async def fetch(url: str) -> bytes:
         parts = urlsplit(url)
-        shown = url.partition("?")[0]
+        shown = safe_url(url)
         operation = HttpOperation(
             "the description",
             "GET",

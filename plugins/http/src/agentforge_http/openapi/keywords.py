@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from sys import float_info
 from typing import Any
 
 __all__ = ("SILENT", "SUBSCHEMA", "SUBSCHEMA_LISTS", "SUBSCHEMA_MAPS", "usable")
@@ -25,7 +26,7 @@ SILENT = frozenset(
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def _is_count(value: Any) -> bool:

@@ -19,12 +19,11 @@ from agentforge_http.openapi.importing import (
     named_operations,
 )
 from agentforge_http.picking import pick_of
-from agentforge_http.run_values import RunValue
 
 if TYPE_CHECKING:
     from agentforge_http.openapi.settings import OpenApiSettings
 
-__all__ = ("faults_of", "load_operations", "options_of", "pick_faults", "run_values_of")
+__all__ = ("faults_of", "load_operations", "options_of", "pick_faults")
 
 
 def options_of(settings: OpenApiSettings, *, trusted: bool) -> ImportOptions:
@@ -48,15 +47,6 @@ def options_of(settings: OpenApiSettings, *, trusted: bool) -> ImportOptions:
         allow_hosts=settings.allow_hosts,
         given=settings.given,
         idempotency_header=settings.idempotency_header,
-    )
-
-
-def run_values_of(settings: OpenApiSettings) -> tuple[RunValue, ...]:
-    """The entries of ``from_context``."""
-    found = settings.from_context.items()
-    return tuple(
-        RunValue.parsed(key, each) if isinstance(each, str) else RunValue.parsed(key, each.value, each.required)
-        for key, each in found
     )
 
 
@@ -130,7 +120,7 @@ def _tools(settings: OpenApiSettings, imported: Imported) -> Iterator[Finding]:
             yield Finding(message, "rename", "Give one of them another name.")
         seen.setdefault(each.name, own)
     arguments = {name for each in operations for name in each.schema.get("properties", ())}
-    for value in run_values_of(settings):
+    for value in settings.run_values():
         if value.place is None and value.name not in arguments:
             step = _near(value.name, arguments) or "Name an argument, or header.NAME, query.NAME or cookie.NAME."
             yield Finding(f"no tool has the argument {value.name!r}", f"from_context.{value.name}", step)

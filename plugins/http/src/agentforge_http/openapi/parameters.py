@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,16 +73,17 @@ class Parameters:
         """The argument name of each by its index. One whose name is that of another, of a member of the body
         (``taken``) or of the whole body gets its place in front."""
         wanted = [argument_name(each.name) for each in self.arguments]
+        counts = Counter(wanted)
         others = {*taken, *(("body",) if body_taken else ())}
         made: dict[int, str] = {}
-        used = {name for name in wanted if wanted.count(name) == 1 and name not in others} | others
+        used = {name for name in wanted if counts[name] == 1 and name not in others} | others
+        numbers: dict[str, int] = {}
         for index, (name, argument) in enumerate(zip(wanted, self.arguments, strict=True)):
-            if wanted.count(name) > 1 or name in others:
+            if counts[name] > 1 or name in others:
                 base = name = argument_name(f"{argument.place}_{name}")[:60]
-                number = 1
                 while name in used:
-                    number += 1
-                    name = f"{base}_{number}"
+                    numbers[base] = numbers.get(base, 1) + 1
+                    name = f"{base}_{numbers[base]}"
                 used.add(name)
             made[index] = name
         return made

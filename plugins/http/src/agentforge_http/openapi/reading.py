@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, NoReturn
 
 from agentforge.errors import ConfigurationError
@@ -50,7 +51,9 @@ def read_document(content: bytes, name: str, *, max_bytes: int) -> Any:
     text = _text(content, name)
     if text.lstrip()[:1] in ("{", "["):
         try:
-            value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+            value = json.loads(
+                text, object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite_or_text
+            )
         except _DuplicateError as error:
             raise _refused(name, f"the key {str(error)[:100]!r} stands twice in one object") from None
         except RecursionError:
@@ -276,8 +279,12 @@ def _plain_value(text: str) -> Any:
             return int(text[2:], 16)
         case "octal":
             return int(text[2:], 8)
+    return _finite_or_text(text)
+
+
+def _finite_or_text(text: str) -> float | str:
     value = float(text)
-    return text if value in (float("inf"), float("-inf")) else value
+    return value if isfinite(value) else text
 
 
 def _refused(name: str, fault: str) -> ConfigurationError:

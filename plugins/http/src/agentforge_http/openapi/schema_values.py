@@ -151,17 +151,16 @@ def enum_of(node: Mapping[str, Any], kind: Any, made: dict[str, Any], scope: Sco
         scope.keywords.add("enum")
         return
     nullable = kind is None or kind == "null" or (isinstance(kind, list) and "null" in kind)
-    values: list[Any] = []
+    values: dict[str, Any] = {}
     for value in given:
         if value is None and not nullable:
             continue
         if kind == "string" and not isinstance(value, (str, dict, list)):
             scope.note("values of an enum that are no text were read as text")
             value = json.dumps(value)
-        if not any(value == each and type(value) is type(each) for each in values):
-            values.append(value)
+        values.setdefault(json.dumps(value, sort_keys=True), value)
     if values:
-        made["enum"] = values
+        made["enum"] = list(values.values())
     else:
         scope.keywords.add("enum")
 
@@ -192,6 +191,9 @@ def unwrapped(made: dict[str, Any]) -> dict[str, Any]:
 def or_null(made: dict[str, Any]) -> dict[str, Any]:
     """The schema, or ``null``."""
     kind = made.get("type")
+    if "const" in made:
+        made = {**made, "enum": [made["const"]]}
+        del made["const"]
     if "enum" in made and None not in made["enum"]:
         made = {**made, "enum": [*made["enum"], None]}
     if isinstance(kind, str) and kind != "null":

@@ -41,6 +41,7 @@ _BESIDE_REFERENCE = frozenset(
     {"$ref", "description", "default", "deprecated", "nullable", "x-nullable", "readOnly", "writeOnly", "title"}
 )
 _MAX_DEPTH = 64
+_MAX_ANCESTORS = 100  # schemas that one inherits from; a chain without a bound would be walked for each of its links
 _INNER = frozenset(
     {
         "properties",
@@ -196,7 +197,7 @@ class SchemaTranslator:
 
     def _name_of(self, found: Found) -> str:
         steps = [step for step in re.split(r"[/#]", found.pointer) if step]
-        last = steps[-1] if steps else re.split(r"[/\\]", found.document)[-1].partition(".")[0]
+        last = steps[-1] if steps else re.split(r"[/\\]", found.document.partition("?")[0])[-1].partition(".")[0]
         name = re.sub(r"[^A-Za-z0-9_.-]+", "_", last.replace("~1", "_").replace("~0", "_")).strip("_") or "Schema"
         name = name[:64]
         number = 1
@@ -363,7 +364,7 @@ class SchemaTranslator:
         found: set[str] = set()
         stack: list[tuple[Any, str, int]] = [(node, document, 0)]
         seen: set[tuple[str, str]] = set()
-        while stack:
+        while stack and len(seen) < _MAX_ANCESTORS:
             part, where, depth = stack.pop()
             if not isinstance(part, dict):
                 continue

@@ -26,8 +26,11 @@ class SeveralAuths(Auth):
         found = [
             await part.credentials(refused) if part.can_renew else await part.credentials() for part in self._parts
         ]
+        headers: dict[str, tuple[str, str]] = {}
+        for name, value in (pair for each in found for pair in each.headers):
+            headers.setdefault(name.lower(), (name, value))  # a request has one Authorization
         return Credentials(
-            tuple(pair for each in found for pair in each.headers),
+            tuple(headers.values()),
             tuple(pair for each in found for pair in each.query),
             tuple(pair for each in found for pair in each.cookies),
             next((each.token for each in found if each.token is not None), None),

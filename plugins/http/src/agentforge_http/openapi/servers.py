@@ -55,7 +55,12 @@ class Servers:
             return Server(parse_base_url(self.base_url), self.trusted, tuple(notes))
         own_url = self.description.documents.url
         written = self._written(operation)
-        url = written if own_url is None else urljoin(own_url, written)
+        try:
+            url = written if own_url is None else urljoin(own_url, written)
+        except ValueError:
+            raise ConfigurationError(
+                f"the server {written[:100]!r} of the description is no address", next_step=_STEP
+            ) from None
         if url.startswith("//"):
             url = f"https:{url}"
         if "://" not in url:
@@ -134,10 +139,11 @@ def _swagger_url(operation: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     path = path if path.startswith("/") or not path else f"/{path}"
     schemes = operation.get("schemes") or root.get("schemes")
     known = [each for each in schemes if each in ("https", "http")] if isinstance(schemes, list) else []
-    if not isinstance(host, str) or not host.strip():
+    host = host.strip().rpartition("://")[2].rstrip("/") if isinstance(host, str) else ""  # some write a whole address
+    if not host:
         return path or "/"
     scheme = "https" if "https" in known else known[0] if known else None
-    return f"{scheme}://{host.strip()}{path}" if scheme is not None else f"//{host.strip()}{path}"
+    return f"{scheme}://{host}{path}" if scheme is not None else f"//{host}{path}"
 
 
 def _is_internal(host: str, allow: HostList) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from agentforge.plugin import Count, Field, Ref, SecretStr
 from agentforge_http.openapi.description import METHODS
-from agentforge_http.openapi.documents import MAX_BYTES
+from agentforge_http.openapi.documents import MAX_BYTES, is_url, url_fault
 from agentforge_http.settings import HttpSettings, StaticAuthSettings, base_url_of
 from agentforge_http.tokens import TokenProvider
 
@@ -63,6 +63,8 @@ class OpenApiSettings(HttpSettings):
         super().model_post_init(context)
         if not self.spec.strip():
             raise ValueError("spec is empty")
+        if is_url(self.spec) and (fault := url_fault(self.spec)) is not None:
+            raise ValueError(f"the address of spec {fault}; credentials go into spec_headers")
         if self.base_url is not None:
             base_url_of(self.base_url)
         for method in self.methods:

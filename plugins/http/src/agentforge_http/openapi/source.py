@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from agentforge.plugin import BeanContext
 from agentforge.tool import BoundTool
@@ -13,7 +15,7 @@ from agentforge_http.executor import bound_http_tool
 from agentforge_http.openapi.documents import Documents, file_documents, is_url
 from agentforge_http.openapi.fetching import description_sender, fetch_description
 from agentforge_http.openapi.importing import Imported
-from agentforge_http.openapi.loading import load_operations, run_values_of
+from agentforge_http.openapi.loading import load_operations
 from agentforge_http.openapi.report import ImportReport
 from agentforge_http.openapi.schemes import auth_for
 from agentforge_http.openapi.settings import OpenApiSettings
@@ -51,6 +53,9 @@ class OpenApiTools:
         self._by_scheme = self._schemes()
         self._tools: tuple[BoundTool, ...] | None = None
         self._report: ImportReport | None = None
+        self._loading: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[tuple[BoundTool, ...]]] = (
+            WeakKeyDictionary()
+        )
         if not is_url(settings.spec):
             path = context.folder / settings.spec
             self._take(file_documents(path, max_bytes=settings.max_document_bytes))
@@ -63,7 +68,7 @@ class OpenApiTools:
     async def tools(self, run: Run) -> Sequence[BoundTool]:
         """The tools."""
         found = self._tools
-        return found if found is not None else await self._load()
+        return found if found is not None else await self._loaded()
 
     def known_tools(self) -> Sequence[BoundTool] | None:
         """The tools; ``None`` before the description was fetched."""
@@ -75,12 +80,24 @@ class OpenApiTools:
         return self._report
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections, and end a load that is under way."""
+        task = self._loading.pop(asyncio.get_running_loop(), None)
+        if task is not None:
+            task.cancel()
         await self._sender.aclose()
 
     def __repr__(self) -> str:
         told = "not yet fetched" if self._tools is None else f"{len(self._tools)} tools"
         return f"OpenApiTools({self._settings.spec.partition('?')[0]!r}, {told})"
+
+    async def _loaded(self) -> tuple[BoundTool, ...]:
+        """What the one load of this event loop gives, however many runs ask at once."""
+        loop = asyncio.get_running_loop()
+        task = self._loading.get(loop)
+        if task is None or task.done():
+            task = self._loading[loop] = loop.create_task(self._load())
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        return await asyncio.shield(task)  # one run that ends does not end the load of another
 
     async def _load(self) -> tuple[BoundTool, ...]:
         settings = self._settings
@@ -121,7 +138,7 @@ class OpenApiTools:
             operation,
             self._sender,
             source_name=self._context.bean_id,
-            from_context=run_values_of(settings),
+            from_context=settings.run_values(),
             pick=pick,
             idempotency_header=settings.idempotency_header,
             idempotency_argument=settings.idempotency_argument,

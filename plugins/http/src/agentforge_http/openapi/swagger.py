@@ -73,11 +73,14 @@ def _collection(given: Mapping[str, Any], made: ModernParts) -> tuple[str, bool]
     if given.get("type") != "array":
         return None
     if not isinstance(kind, str) or kind not in _STYLES:
-        made.faults.append(
-            f"the list {str(given.get('name'))[:80]!r} is to be written as {str(kind)[:40]!r}, which is not sent"
-        )
+        made.faults.append(_not_sent(given))
         return None
     return _STYLES[kind]
+
+
+def _not_sent(given: Mapping[str, Any]) -> str:
+    name, kind = str(given.get("name"))[:80], str(given.get("collectionFormat"))[:40]
+    return f"the list {name!r} is to be written as {kind!r} in {given.get('in')}, which is not sent"
 
 
 def _parameter(given: Mapping[str, Any], made: ModernParts) -> dict[str, Any]:
@@ -88,6 +91,8 @@ def _parameter(given: Mapping[str, Any], made: ModernParts) -> dict[str, Any]:
     style = _collection(given, made)
     if style is not None and given.get("in") == "query":
         parameter["style"], parameter["explode"] = style
+    elif style is not None and style[0] != "form":  # only a comma stands between items there
+        made.faults.append(_not_sent(given))
     return parameter
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from agentforge.cli import Console, Parser, UsageError, count, is_text, near_miss, run_in_order
-from agentforge.errors import AgentForgeError, ToolExecutionError, UnknownToolError
+from agentforge.cli import Console, Parser, call_tool, error_of, json_text, near_miss, run_in_order, show_execution
+from agentforge.errors import UnknownToolError
+from agentforge.tool.execution import ToolService
 from agentforge_mcp.commands.servers import servers
 
 if TYPE_CHECKING:
-    from agentforge.masking import Secrets
-    from agentforge.tool.execution import ToolExecution
     from agentforge_mcp.source import McpTools
 
 __all__ = ("arguments", "run")
@@ -29,12 +28,7 @@ def arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Call it. Its result is the result, its error the error."""
-    text = options.json_text or ""
-    if text == "-":
-        text = console.read_all()
-    if not is_text(text):
-        raise UsageError("the JSON is not UTF-8 text", next_step="Convert it to UTF-8, for example with iconv.")
-    run_in_order(_call(options, console, text))
+    run_in_order(_call(options, console, json_text(options, console)))
     return 0
 
 
@@ -42,10 +36,11 @@ async def _call(options: argparse.Namespace, console: Console, text: str) -> Non
     async with servers(options, console) as known:
         source = await known.source(known.id_of(options.name))
         await source.refresh()
-        execution = await _executed(source, _offered_name(source, options.tool), text, known.app.plan.secrets)
+        with ToolService(source, tool_timeout=None, secrets=known.app.plan.secrets) as service:
+            execution = await call_tool(service, _offered_name(source, options.tool), text)
         if execution.has_failed():
-            raise _error_of(execution)
-        _show(execution, console)  # before the server is ended: the tool has run, whatever becomes of that
+            raise error_of(execution)
+        show_execution(execution, console)  # before the server is ended: the tool has run, whatever becomes of that
 
 
 def _offered_name(source: McpTools, wanted: str) -> str:
@@ -58,45 +53,3 @@ def _offered_name(source: McpTools, wanted: str) -> str:
     error = UnknownToolError(f"the server {source.connection.name!r} offers no tool {wanted!r}", known=names)
     error.next_step = near_miss(wanted, names) or f"It offers {', '.join(names) or 'none'}."
     raise error
-
-
-async def _executed(source: McpTools, name: str, text: str, secrets: Secrets) -> ToolExecution:
-    """A scripted model asks for the call, so that it takes the whole way."""
-    from agentforge.testing import ScriptedChatModel, call
-    from agentforge.tool.execution import ToolService
-
-    model = ScriptedChatModel([call(name, text), "Done."])
-    with ToolService(source, tool_timeout=None, secrets=secrets) as service:
-        try:
-            result = await service.chat(model, None, f"Call {name}.")
-        except Exception as error:
-            done = getattr(getattr(error, "partial", None), "tool_executions", ())
-            if not done:
-                raise
-            execution: ToolExecution = done[-1]
-            return execution
-    return result.tool_executions[-1]
-
-
-def _show(execution: ToolExecution, console: Console) -> None:
-    if console.json:
-        from agentforge.tool.execution import execution_to_json
-
-        data = execution_to_json(execution)
-        del data["id"]  # made up here
-        console.data(data)
-        return
-    console.out(execution.result_text())
-    others = [part for part in execution.result.contents if not hasattr(part, "text")]
-    if others:
-        console.say(f"({count(len(others), 'part')} of the result not shown: no text)")
-
-
-def _error_of(execution: ToolExecution) -> AgentForgeError:
-    cause = execution.result.cause
-    name = execution.request.name
-    if isinstance(cause, AgentForgeError):
-        cause.location = cause.location or f"tool {name!r}, {execution.outcome.value}"
-        return cause
-    text = execution.result_text() or "it gave no reason"
-    return ToolExecutionError(text, tool=name, location=f"tool {name!r}, {execution.outcome.value}")
