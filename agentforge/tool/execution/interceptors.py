@@ -34,7 +34,10 @@ class TimeLimit:
     def error(self, call: PlannedCall) -> ToolTimeoutError:
         """What is raised for a call whose time is over."""
         seconds = self.of(call)
-        return ToolTimeoutError(f"the tool {call.name!r} did not end within {seconds:g} s", tool=call.name)
+        step = "Raise tool_timeout, or the tool's own timeout, if it may take longer than this."
+        return ToolTimeoutError(
+            f"the tool {call.name!r} did not end within {seconds:g} s", tool=call.name, next_step=step
+        )
 
     async def around(self, call: PlannedCall, run: Run, next: CallNext) -> ToolExecutionResult:
         """The call's result, or the error once its time is over."""

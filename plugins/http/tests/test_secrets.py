@@ -61,7 +61,7 @@ FAILURES: list[tuple[Answer, dict[str, Any]]] = [
     (reset(), {}),
     (hang_up(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + SAID[:20].encode()), {}),
     (hang_up(f"{SAID}\r\n\r\n".encode()), {}),
-    (stall(), {"timeout": 0.05}),
+    (stall(), {"timeout": 0.02}),
     (plain(b"x", f"Content-Encoding: {BEARER}"), {}),
 ]
 

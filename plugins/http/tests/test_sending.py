@@ -314,8 +314,8 @@ async def test_nothing_is_sent_again_unless_that_is_set() -> None:
 # -- failures ------------------------------------------------------------------------------------
 
 FAILURES: list[tuple[str, Answer | None, dict[str, Any], ToolOutcome, str]] = [
-    ("GET", None, {}, ToolOutcome.FAILED, "could not connect to"),
-    ("POST", None, {}, ToolOutcome.FAILED, "could not connect to"),
+    ("GET", None, {}, ToolOutcome.FAILED, "nothing listens there ("),
+    ("POST", None, {}, ToolOutcome.FAILED, "nothing listens there ("),
     ("GET", reset(), {}, ToolOutcome.FAILED, "broke before the answer was complete"),
     ("POST", reset(), {}, ToolOutcome.IN_DOUBT, "it is not known whether the API acted"),
     (

@@ -24,6 +24,9 @@ __all__ = ("RUN_ARGUMENT", "PreparedRequest", "prepare", "template_names", "with
 RUN_ARGUMENT = "\0"
 """What the names of arguments begin with that come from the run: no JSON of a model can name one of them by chance, and
 its schema never does."""
+_OTHER_PATH = "which would lead to another path"
+_PATH_STEP = "Give the name or number of one thing: a part of a path is neither empty nor . or .. ."
+_STEP = "Give a value that can stand there; 'agentforge tools show' prints the arguments of a tool."
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f]")
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
@@ -112,7 +115,10 @@ def prepare(operation: HttpOperation, arguments: Mapping[str, Any]) -> PreparedR
     if problems:
         told = "; ".join(str(problem) for problem in problems)
         raise ToolArgumentsError(
-            f"the arguments of {operation.name!r} cannot be sent: {told}", tool=operation.name, problems=problems
+            f"the arguments of {operation.name!r} cannot be sent: {told}",
+            tool=operation.name,
+            problems=problems,
+            next_step=_PATH_STEP if any(_OTHER_PATH in each.message for each in problems) else _STEP,
         )
     return request
 
@@ -188,7 +194,7 @@ def _put_path(
         bare = _INVISIBLE.sub("", unquote(made))
         if names and not missing and bare in ("", ".", ".."):
             said = f"is {bare!r}" if bare else "is empty"
-            problems.append(ArgumentProblem(by_name[names[0]], f"{said}, which would lead to another path"))
+            problems.append(ArgumentProblem(by_name[names[0]], f"{said}, {_OTHER_PATH}"))
         segments.append(made)
     request.address = operation.base_url + "/".join(segments)
     return problems

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, cast
 
 from agentforge.errors import AgentForgeError, ConfigurationError
@@ -14,9 +13,11 @@ from agentforge_http.body import is_json_type, is_media_type
 from agentforge_http.endpoint_settings import BodySettings, EndpointSettings
 from agentforge_http.header_text import header_fault
 from agentforge_http.operation import BodyEncoding, HttpBody, HttpOperation, HttpParameter, Place, Style
+from agentforge_http.parameter_words import OUR_WORDS, unknown_words
 from agentforge_http.picking import pick_of
 from agentforge_http.sender import is_reading
 from agentforge_http.settings import HttpSettings
+from agentforge_http.settings_findings import near_miss, no_argument, readable_run_values
 
 __all__ = ("Endpoint", "shared_findings")
 
@@ -28,7 +29,6 @@ _MEDIA_TYPES = {
     "binary": "application/octet-stream",
 }
 _BODY_BY_DEFAULT = ("POST", "PUT", "PATCH")
-_OURS = ("in", "wire_name", "style", "explode", "allow_reserved", "content_type")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null", "file")
 _PLACES = ("path", "query", "header", "cookie", "body")
 _STYLES: Mapping[str, tuple[str, ...]] = {
@@ -126,6 +126,9 @@ class Endpoint:
         whole = isinstance(written, Mapping)
         if not isinstance(written, Mapping):
             written = given
+        if whole:
+            rest = {key: value for key, value in given.items() if key != "properties"}
+            self._find_unknown(rest, "parameters", ours=False)
         arguments: dict[str, dict[str, Any]] = {}
         required: list[str] = list(given.get("required", ())) if whole else []
         properties: dict[str, Any] = {}
@@ -137,21 +140,25 @@ class Endpoint:
                 continue
             kind = each.get("type")
             if isinstance(kind, str) and kind not in _TYPES:
-                near = _near(kind, _TYPES)
+                near = near_miss(kind, _TYPES)
                 step = f"Did you mean {near!r}?" if near else f"Write {_listed(_TYPES)}."
                 self._find(f"there is no type {kind!r}", path, step)
                 continue
+            self._find_unknown(each, path, ours=True)
             arguments[name] = {**each, "": path}
-            schema = {key: value for key, value in each.items() if key not in _OURS}
-            if isinstance(needed := schema.get("required"), bool):
+            schema = {key: value for key, value in each.items() if key not in OUR_WORDS}
+            needed = schema.get("required", [])
+            if not isinstance(needed, list):  # which is that of an object's members
                 del schema["required"]
-                required += [name] if needed and name not in required else []
+                if not isinstance(needed, bool):
+                    self._find("required is true or false, or a list of members", f"{path}.required", "Write true.")
+                required += [name] if needed is True and name not in required else []
             if schema.get("type") == "file":
                 schema = {**_FILE, **{key: value for key, value in schema.items() if key != "type"}}
             properties[name] = schema
         for name in [*self._address.in_path, *self._address.in_query]:
             if name not in arguments:
-                near = _near(name, arguments)
+                near = near_miss(name, arguments)
                 step = f"Did you mean {{{near}}}?" if near else "Declare it in parameters."
                 self._find(f"the placeholder {{{name}}} names no argument", self._address_key, step)
         required += [
@@ -163,6 +170,10 @@ class Endpoint:
         base = {key: value for key, value in given.items() if key not in ("properties", "required")} if whole else {}
         made = {"additionalProperties": False, **base, "type": "object", "properties": properties, "required": required}
         return arguments, made
+
+    def _find_unknown(self, schema: Mapping[str, Any], path: str, *, ours: bool) -> None:
+        for word, where, step in unknown_words(schema, path, ours=ours):
+            self._find(f"{word!r} is no word of a schema" + (" or parameter" if ours else ""), where, step)
 
     # -- where each argument goes ----------------------------------------------------------------
 
@@ -181,12 +192,15 @@ class Endpoint:
             if explode is not None and not isinstance(explode, bool):
                 self._find("explode is true or false", f"{path}.explode", None)
                 continue
+            reserved = written.get("allow_reserved", False)
+            if not isinstance(reserved, bool):
+                self._find("allow_reserved is true or false", f"{path}.allow_reserved", "Write true, or leave it out.")
+                continue
             explode = explode if explode is not None else style in ("form", "deepObject")
             wire = written.get("wire_name", self._address.in_query.get(name, name))
             if not isinstance(wire, str) or not wire:
                 self._find("a wire_name is a text that is not empty", f"{path}.wire_name", None)
                 continue
-            reserved = bool(written.get("allow_reserved", False))
             if place == "body":
                 self._members[name] = wire
                 kind, content_type = written.get("type"), written.get("content_type")
@@ -243,7 +257,7 @@ class Endpoint:
         body = wanted if wanted is not None else BodySettings()
         whole = body.argument
         if whole is not None and whole not in self.arguments:
-            near = _near(whole, self.arguments)
+            near = near_miss(whole, self.arguments)
             step = f"Did you mean {near!r}?" if near else "Declare it in parameters."
             self._find(f"the body's argument {whole!r} is not declared", "body.argument", step)
             return None
@@ -305,17 +319,17 @@ def shared_findings(settings: HttpSettings, endpoints: Sequence[Endpoint]) -> It
         yield Finding("only tools that write send a key, and here none does", "idempotency_header", step)
     known = {name for each in endpoints for name in each.arguments}
     in_paths = {name for each in endpoints for name in each.in_path}
-    for value in settings.run_values():
+    for key, value in readable_run_values(settings):
         if value.place == "path" and value.name not in in_paths:
             step = f"The placeholders are: {', '.join(sorted(in_paths)) or 'none'}."
-            yield Finding(f"there is no placeholder {{{value.name}}}", f"from_context.path.{value.name}", step)
-    named = [("idempotency_argument", settings.idempotency_argument)]
-    named += [(f"from_context.{value.name}", value.name) for value in settings.run_values() if value.place is None]
-    for path, name in named:
-        if name is not None and name not in known:
-            near = _near(name, known)
-            step = f"Did you mean {near!r}?" if near else f"The arguments are: {', '.join(sorted(known)) or 'none'}."
-            yield Finding(f"there is no argument {name!r}", path, step)
+            yield Finding(f"there is no placeholder {{{value.name}}}", "from_context", step)
+        if value.place is None and value.name not in known:
+            yield no_argument(key, known)
+    wanted = settings.idempotency_argument
+    if wanted is not None and settings.idempotency_header is not None and wanted not in known:
+        near = near_miss(wanted, known)
+        step = f"Did you mean {near!r}?" if near else f"The arguments are: {', '.join(sorted(known)) or 'none'}."
+        yield Finding(f"there is no argument {wanted!r}", "idempotency_argument", step)
 
 
 def _fits(media_type: str, format: str) -> bool:
@@ -327,10 +341,6 @@ def _fits(media_type: str, format: str) -> bool:
     if format == "text":
         return kind.startswith("text/")
     return kind == _MEDIA_TYPES[format] or format == "binary"
-
-
-def _near(name: str, known: Any) -> str | None:
-    return next(iter(get_close_matches(name, list(known), n=1)), None)
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -15,6 +15,7 @@ from agentforge_http.endpoint_settings import HttpToolSettings, HttpToolsSetting
 from agentforge_http.executor import bound_http_tool
 from agentforge_http.sender import HttpSender
 from agentforge_http.settings import ConnectionSettings
+from agentforge_http.settings_findings import http_findings, refuse
 from agentforge_http.source import HttpTools
 
 __all__ = ("HTTP_TOOL", "HTTP_TOOLS", "outside_files")
@@ -66,6 +67,7 @@ def _check(settings: HttpToolSettings | HttpToolsSettings, context: CheckContext
     yield from outside_files(settings, context)
     endpoints, findings = _endpoints(settings, context.bean_id)
     yield from findings
+    yield from http_findings(settings)
     listed: Iterable[Any] = settings.tools if isinstance(settings, HttpToolsSettings) else (settings,)
     seen: set[str] = set()
     for number, each in enumerate(listed):
@@ -85,8 +87,7 @@ def _check(settings: HttpToolSettings | HttpToolsSettings, context: CheckContext
 def _make(settings: HttpToolSettings | HttpToolsSettings, context: BeanContext) -> HttpTools:
     """The source. Raises `ConfigurationError` for what the check finds."""
     endpoints, findings = _endpoints(settings, context.bean_id, context.trusted)
-    for finding in findings:
-        raise ConfigurationError(finding.message, next_step=finding.next_step)
+    refuse((*findings, *http_findings(settings)))
     listed: Iterable[Any] = settings.tools if isinstance(settings, HttpToolsSettings) else (settings,)
     operations = [endpoint.operation for endpoint in endpoints]
     sender = HttpSender.of(settings, context)
@@ -120,7 +121,8 @@ def _addresses(settings: HttpToolSettings | HttpToolsSettings, context: BeanCont
 def _names(settings: HttpToolSettings | HttpToolsSettings, context: CheckContext) -> Iterable[str]:
     if isinstance(settings, HttpToolSettings):
         return (settings.name or context.bean_id,)
-    return tuple(each.name for each in settings.tools)
+    # Two of one name are a finding of `_check`, and no second one of whoever takes the source.
+    return dict.fromkeys(each.name for each in settings.tools)
 
 
 HTTP_TOOL = BeanType(

@@ -84,14 +84,19 @@ class HttpToolExecutor:
                 action = arguments.get(f"{RUN_ARGUMENT}{name}", arguments.get(name))
                 prepared.headers.append((self._key_header, context.idempotency_key(action)))
             answer = await self._sender.send(prepared, self.operation, self._auth)
+            reads = is_reading(self.operation)
             try:
-                return read_result(answer, self.operation.name, self._sender.secrets, self._pick)
+                result = read_result(answer, self.operation.name, self._sender.secrets, self._pick)
+                if reads or "nothing_picked" not in result.attributes:
+                    return result
+                missing, attributes = result.text, dict(result.attributes)
             except ToolExecutionError as error:
-                if is_reading(self.operation):
+                if reads:
                     raise
-                # It was done: a model that is told of a failure does it again.
-                text = f"Success (status {answer.status}); but {error.message}"
-                return ToolExecutionResult(text, attributes={"http_status": answer.status})
+                missing, attributes = error.message, {"http_status": answer.status}
+            # It was done: a model that is told of a failure does it again.
+            text = f"Success (status {answer.status}); but {missing}"
+            return ToolExecutionResult(text, attributes=attributes)
 
     def __repr__(self) -> str:
         return f"HttpToolExecutor({self.operation.method} {self.operation.base_url}{self.operation.path})"

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from agentforge.errors import ConfigurationError
 
 __all__ = ("Pick", "pick_of")
 
-Pick = Callable[[Any], Any]
-"""From parsed JSON to the part. Raises ``LookupError`` where it is not there, ``ValueError`` where it cannot be."""
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """From parsed JSON to the part that ``expression`` names. Raises ``LookupError`` where there is nothing,
+    ``ValueError`` where nothing can be picked."""
+
+    expression: str
+    _find: Callable[[Any], Any]
+
+    def __call__(self, document: Any) -> Any:
+        return self._find(document)
 
 
 def pick_of(expression: str) -> Pick:
-    """What the expression picks: a JSON pointer where it begins with ``/``, else JMESPath.
+    """What the expression picks: a JSON pointer where it begins with ``/``, else JMESPath, whose ``null`` is nothing.
 
-    A pointer that leads nowhere raises ``LookupError``; JMESPath gives ``null`` then. Raises `ConfigurationError` for
-    an expression that cannot be parsed.
+    Raises `ConfigurationError` for an expression that cannot be parsed.
 
     >>> pick_of("/items/1")({"items": ["a", "b"]}), pick_of("items[*].n")({"items": [{"n": 1}, {"n": 2}]})
     ('b', [1, 2])
     """
-    if expression.startswith("/"):
-        return _pointer(expression)
+    return Pick(expression, _pointer(expression) if expression.startswith("/") else _jmespath(expression))
+
+
+def _jmespath(expression: str) -> Callable[[Any], Any]:
     import jmespath
     from jmespath.exceptions import JMESPathError
 
@@ -38,14 +49,17 @@ def pick_of(expression: str) -> Pick:
 
     def picked(document: Any) -> Any:
         try:
-            return compiled.search(document)
+            found = compiled.search(document)
         except (JMESPathError, TypeError, RecursionError) as error:
             raise ValueError(" ".join(str(error).split())[:200]) from None
+        if found is None:
+            raise LookupError(expression)
+        return found
 
     return picked
 
 
-def _pointer(expression: str) -> Pick:
+def _pointer(expression: str) -> Callable[[Any], Any]:
     steps = expression[1:].split("/")
     for step in steps:
         rest = step.replace("~0", "").replace("~1", "")

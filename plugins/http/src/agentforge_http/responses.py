@@ -43,6 +43,7 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
 )
 #: Python's encodings that are no charset of the web, and whose decoders take the square of the time.
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+_NAMED = 20  # members of an answer in which nothing was found
 _LARGE_EXPONENT = re.compile(r"[eE]\+?[0-9]{3}")
 # What no text holds but line ends and tabs; a form feed is one too.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -60,7 +61,8 @@ class Answer:
 
 
 def read_result(answer: Answer, tool: str, secrets: CallSecrets, pick: Pick | None = None) -> ToolExecutionResult:
-    """The result: ``result`` is the parsed JSON, or what was picked from it; secrets are masked in all texts.
+    """The result: ``result`` is the parsed JSON, or what was picked from it; secrets are masked in all texts. Where
+    there is nothing to pick the text says so, and the attribute ``nothing_picked`` is set.
 
     Raises `ToolExecutionError` for a binary answer that was cut, and for one from which nothing can be picked.
     """
@@ -126,13 +128,25 @@ def _picked(
         shown, picked = _masked(None, pick(document), secrets)
     except RecursionError:
         fault = "it is nested too deeply"
-    except LookupError as error:
-        fault = f"there is no {str(error.args[0])!r} in it"
+    except LookupError:
+        told = f"nothing at {pick.expression!r} in the answer; {_members(document)}"
+        return ToolExecutionResult(secrets.mask(told), result=None, attributes={**attributes, "nothing_picked": True})
     except ValueError as error:
         fault = str(error)
     if fault is not None:
         raise _unpickable(tool, secrets.mask(fault))
     return ToolExecutionResult(shown, result=picked, attributes=attributes)
+
+
+def _members(document: Any) -> str:
+    """What there is, where nothing was found: names without their values."""
+    if isinstance(document, dict):
+        names = [_short(str(name), 60) for name in document]
+        more = f" and {len(names) - _NAMED} others" if len(names) > _NAMED else ""
+        return f"its members are {', '.join(names[:_NAMED])}{more}" if names else "it has no members"
+    if isinstance(document, list):
+        return f"it is a list of {len(document):,}"
+    return f"it is {'null' if document is None else 'a single value'}"
 
 
 def _file(answer: Answer, kind: str, tool: str, attributes: Mapping[str, object]) -> ToolExecutionResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agentforge.errors import ConfigurationError, ToolExecutionError
@@ -13,10 +14,11 @@ from agentforge_http.header_text import header_fault
 if TYPE_CHECKING:
     from agentforge.tool.execution import ToolContext
 
-__all__ = ("RunValue",)
+__all__ = ("PLACES", "RunValue")
 
 _NAMES = ("tenant", "memory_id", "run_id")
-_PLACES = ("header", "query", "cookie", "path")
+PLACES = ("header", "query", "cookie", "path")
+"""What stands before the dot of an entry that is no argument's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +40,21 @@ class RunValue:
         'header'
         """
         place, dot, name = key.partition(".")
-        if not dot or place not in _PLACES:
+        if not dot or place not in PLACES:
             place, name = "", key
         if not name:
-            raise ConfigurationError(f"{key!r} in from_context names nothing")
+            step = "Name an argument, or header.NAME, query.NAME or cookie.NAME."
+            raise ConfigurationError(f"{key!r} in from_context names nothing", next_step=step)
         if place == "header" and (fault := header_fault(name, "", credentials=True)) is not None:
-            raise ConfigurationError(f"the header {name!r} in from_context {fault}")
+            step = "Write the name that the API documents; what belongs to the connection is never given."
+            raise ConfigurationError(f"the header {name!r} in from_context {fault}", next_step=step)
         first, dot, path = source.partition(".")
         known = (first in _NAMES and not dot) or (first == "user_data" and all(path.split(".")))
         if not known:
-            raise ConfigurationError(
-                f"{source!r} in from_context is no value of a run",
-                next_step=f"Give {', '.join(_NAMES)}, or user_data and a name in it, such as user_data.token.",
-            )
+            near = next(iter(get_close_matches(first, (*_NAMES, "user_data") if not dot else ("user_data",), 1)), None)
+            step = f"Did you mean {near + dot + path!r}? " if near is not None and near != first else ""
+            step += f"Give {', '.join(_NAMES)}, or user_data and a name in it, such as user_data.token."
+            raise ConfigurationError(f"{source!r} of {key!r} in from_context is no value of a run", next_step=step)
         return cls(cast("Any", place or None), name, source, required, prefix)
 
     @property

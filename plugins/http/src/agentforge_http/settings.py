@@ -1,6 +1,7 @@
 """What every bean type of this plugin takes: how requests are sent, with which credentials, within which bounds.
 
-The settings classes are data alone; what is made of them is in `agentforge_http.sender` and `agentforge_http.endpoint`.
+The settings classes are data alone; what is made of them is in `agentforge_http.sender` and `agentforge_http.endpoint`,
+and what is wrong between them in `agentforge_http.settings_findings`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from agentforge.http import parse_base_url
 from agentforge.plugin import (
     BeanSettings,
     Count,
@@ -18,9 +18,7 @@ from agentforge.plugin import (
     RootFileOnly,
     Seconds,
     SecretStr,
-    as_value_error,
 )
-from agentforge_http.guard import HostList
 from agentforge_http.header_text import header_fault
 from agentforge_http.run_values import RunValue
 from agentforge_http.tokens import TokenProvider
@@ -34,7 +32,6 @@ __all__ = (
     "RunValueSettings",
     "StaticAuthSettings",
     "TimeoutSettings",
-    "base_url_of",
     "cookie_value_fits",
 )
 
@@ -156,11 +153,6 @@ class ConnectionSettings(BeanSettings):
     transport: Literal["httpx", "aiohttp"] = "httpx"
     """The HTTP library; aiohttp needs agentforge-kit[fast]."""
 
-    def model_post_init(self, context: object) -> None:
-        """Certificates are either checked or not."""
-        if self.insecure_skip_tls_verification and self.ca_bundle is not None:
-            raise ValueError("ca_bundle and insecure_skip_tls_verification contradict each other; give one of the two")
-
 
 class HttpSettings(ConnectionSettings):
     """The settings that a single endpoint and an imported document share."""
@@ -190,37 +182,15 @@ class HttpSettings(ConnectionSettings):
     idempotency_argument: str | None = None
     """The argument that says which action it is, such as order_no; unset: each call is an action of its own."""
 
-    def model_post_init(self, context: object) -> None:
-        """What the parts say fits together, and can be sent."""
-        super().model_post_init(context)
-        for name, secret in self.headers.items():
-            if (fault := header_fault(name, secret.get_secret_value(), credentials=True)) is not None:
-                raise ValueError(f"the header {name!r} of headers {fault}")
-        given = self.auth.header_names()
-        if both := sorted(name for name in self.headers if name.lower() in given):
-            raise ValueError(f"headers and auth both give {both[0]}; leave it out of headers")
-        if self.idempotency_header is not None:
-            if (fault := header_fault(self.idempotency_header, "", credentials=False)) is not None:
-                raise ValueError(f"the header {self.idempotency_header!r} of idempotency_header {fault}")
-        elif self.idempotency_argument is not None:
-            raise ValueError("idempotency_argument goes with idempotency_header, which is not set")
-        with as_value_error():
-            HostList(self.allow_hosts)
-            self.run_values()
+    def run_value(self, key: str) -> RunValue:
+        """An entry of ``from_context``. Raises `ConfigurationError`."""
+        each = self.from_context[key]
+        each = RunValueSettings(value=each) if isinstance(each, str) else each
+        return RunValue.parsed(key, each.value, each.required, each.prefix)
 
     def run_values(self) -> tuple[RunValue, ...]:
-        """The entries of ``from_context``."""
-        made = []
-        for key, each in self.from_context.items():
-            each = RunValueSettings(value=each) if isinstance(each, str) else each
-            made.append(RunValue.parsed(key, each.value, each.required, each.prefix))
-        return tuple(made)
-
-
-def base_url_of(url: str) -> str:
-    """An address without a slash at its end, for settings. Raises ``ValueError``."""
-    with as_value_error():
-        return parse_base_url(url)
+        """All entries of ``from_context``. Raises `ConfigurationError`."""
+        return tuple(self.run_value(key) for key in self.from_context)
 
 
 def cookie_value_fits(value: str) -> bool:

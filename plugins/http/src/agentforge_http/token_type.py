@@ -11,7 +11,8 @@ from agentforge_http.client_credentials import ClientCredentials
 from agentforge_http.endpoint_types import outside_files
 from agentforge_http.guard import AddressGuard
 from agentforge_http.sender import connection_options
-from agentforge_http.settings import ConnectionSettings, base_url_of
+from agentforge_http.settings import ConnectionSettings
+from agentforge_http.settings_findings import address_findings, connection_findings, refuse
 from agentforge_http.tokens import TokenProvider
 
 __all__ = ("CLIENT_CREDENTIALS", "ClientCredentialsSettings")
@@ -35,13 +36,9 @@ class ClientCredentialsSettings(ConnectionSettings):
     client_authentication: Literal["basic", "post"] = "basic"
     """Whether id and secret go in the header or in the body."""
 
-    def model_post_init(self, context: object) -> None:
-        """An address that can be called."""
-        super().model_post_init(context)
-        base_url_of(self.token_url.partition("?")[0])
-
 
 def _make(settings: ClientCredentialsSettings, context: BeanContext) -> ClientCredentials:
+    refuse(_findings(settings))
     context.secrets.add(settings.client_secret.get_secret_value())
     scope = settings.scope if settings.scope is None or isinstance(settings.scope, str) else " ".join(settings.scope)
     times = settings.timeouts
@@ -63,6 +60,12 @@ def _make(settings: ClientCredentialsSettings, context: BeanContext) -> ClientCr
 
 def _check(settings: ClientCredentialsSettings, context: CheckContext) -> Iterator[Finding]:
     yield from outside_files(settings, context)
+    yield from _findings(settings)
+
+
+def _findings(settings: ClientCredentialsSettings) -> Iterator[Finding]:
+    yield from connection_findings(settings)
+    yield from address_findings("token_url", settings.token_url.partition("?")[0])
 
 
 def _addresses(settings: ClientCredentialsSettings, context: BeanContext) -> Iterable[str]:

@@ -99,7 +99,7 @@ def test_the_server_understands_what_was_meant(calls: Calls, name: str) -> None:
     """For generated arguments that fit the imported schema; what was not given is the server's default."""
     schema = dict(calls.tools[name].specification.parameters.schema)
 
-    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def agree(data: st.DataObject) -> None:
         arguments = data.draw(values_of(schema, schema))

@@ -213,7 +213,7 @@ def test_a_good_file_has_no_faults(bean_type: BeanType, folder: Path) -> None:
         (
             {"from_context": {"order": "tenant"}},
             "from_context.order",
-            "no tool has the argument 'order'",
+            "there is no argument 'order'",
             "Did you mean 'order_no'?",
         ),
         (
@@ -254,24 +254,11 @@ def test_a_server_that_is_missing_or_internal_is_found_then_too(
     assert found[0] == "base_url" and found[1] == message and "base_url" in str(found[2])
 
 
-@pytest.mark.parametrize(
-    ("settings", "fault"),
-    [
-        ({"spec": " "}, "spec is empty"),
-        ({"base_url": "api.example.com"}, "not an http or https address"),
-        ({"base_url": "https://u:secret@a.test"}, "holds credentials"),
-        ({"methods": ["FETCH"]}, "methods has 'FETCH'"),
-        ({"rename": {"a": ""}}, "the new name of 'a' in rename must not be empty"),
-        ({"effects": {"a": "delete"}}, "effects"),
-        ({"onyl": ["a"]}, "onyl"),
-        ({"auth_by_scheme": {"k": {"bearer": "t"}}, "tokens_by_scheme": {"k": object()}}, "both give 'k'"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(bean_type: BeanType, settings: Any, fault: str) -> None:
-    """Before the description is looked at; no secret is told."""
-    with pytest.raises(ValueError, match=fault) as caught:
+@pytest.mark.parametrize("settings", [{"effects": {"a": "delete"}}, {"onyl": ["a"]}])
+def test_settings_of_another_shape_are_refused(bean_type: BeanType, settings: Any) -> None:
+    """Before anything is looked at."""
+    with pytest.raises(ValueError, match=next(iter(settings))):
         bean_type.settings(**{"spec": "orders.json", **settings})
-    assert "secret" not in str(caught.value)
 
 
 def test_what_can_be_seen_without_a_description_at_an_address_is_checked(bean_type: BeanType, folder: Path) -> None:
@@ -447,11 +434,11 @@ async def test_a_lazy_bean_fetches_when_its_tools_are_first_asked_for(folder: Pa
 @pytest.mark.parametrize(
     ("status", "content", "settings", "fault"),
     [
-        (404, b"no", {}, "the description cannot be fetched"),
+        (404, b"no", {}, "cannot be fetched"),
         (200, b"<html>", {}, "it says neither|it holds no mapping|cannot be read"),
-        (200, b"{" * 5000, {"max_document_bytes": 1000}, "the description has more than 1,000 bytes"),
+        (200, b"{" * 5000, {"max_document_bytes": 1000}, "has more than 1,000 bytes"),
         (200, None, {"only": ["getOder"]}, "only.0: no operation of the description is named 'getOder'"),
-        (301, b"", {}, "the description cannot be fetched"),
+        (301, b"", {}, "cannot be fetched"),
     ],
 )
 async def test_a_description_that_does_not_come_or_fit_is_an_error_at_the_start(
@@ -463,7 +450,7 @@ async def test_a_description_that_does_not_come_or_fit_is_an_error_at_the_start(
     source = tools_of(folder, network, spec=url, base_url=None, **settings)
     with pytest.raises(ConfigurationError, match=fault) as caught:
         await source.start()
-    assert "canary" not in str(caught.value)
+    assert "canary" not in str(caught.value) and caught.value.location is None  # the container says whose it is
     await source.aclose()
 
 
@@ -490,8 +477,13 @@ def test_addresses_that_a_bean_calls_are_told(bean_type: BeanType, folder: Path)
 
 
 def test_what_was_left_out_is_logged(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A tool that is missing at run time has its reason somewhere."""
+    """A tool that is missing at run time has its reason somewhere; nothing of it warns of what nobody can change."""
+    caplog.set_level("INFO", "agentforge.http")
     source = tools_of(folder, Network())
     assert "bean 'orders': 1 of the operations of its description were left out" in caplog.text
+    assert {each.levelname for each in caplog.records} == {"INFO"}
     assert "POST /broken" in caplog.text and "application/xml" in caplog.text
     assert source.report is not None and len(source.report.left_out) == 1
+    caplog.clear()
+    tools_of(folder, Network(), only=["health"])
+    assert caplog.text == ""

@@ -43,9 +43,9 @@ def test_the_report_is_a_table_of_what_is_imported_and_what_is_not(tmp_path: Pat
         "list_items  GET /items   read\n"
         "post_items  POST /items  write\n"
         "\n"
-        "left out   what             why\n"
-        "operation  PUT /items/{id}  its body is application/xml, which cannot be sent\n"
-        "webhook    made             it is a call to us, not by us\n"
+        "left out   name          what             why\n"
+        "operation  put_items_id  PUT /items/{id}  its body is application/xml, which cannot be sent\n"
+        "webhook                  made             it is a call to us, not by us\n"
         "\n"
         "2 operations imported, 2 left out\n"
         "security scheme key: API key in query 'k'\n"
@@ -84,6 +84,35 @@ def test_it_is_data_for_machines(tmp_path: Path) -> None:
     assert data["schemas"]["list_items"]["type"] == "object"
 
 
+def test_names_and_effects_are_tried_before_they_are_in_a_file(tmp_path: Path) -> None:
+    """As the settings have them."""
+    words = ("--rename", "list items=find", "--prefix", "shop_", "--effect", "*=read", "--effect", "li*=write")
+    code, out, _ = printed(*words, "--json", folder=tmp_path)
+    told = [(each["name"], each["effect"]) for each in json.loads(out)["operations"]]
+    assert (code, told) == (0, [("shop_find", "write"), ("shop_post_items", "read")])
+
+
+@pytest.mark.parametrize("words", [["--only", "lst_items"], ["--except", "lst_items"], ["--rename", "lst_items=a"]])
+def test_a_name_that_no_operation_has_is_said(tmp_path: Path, words: list[str]) -> None:
+    """With the near miss."""
+    _, out, _ = printed(*words, folder=tmp_path)
+    assert "note: no operation of the description is named 'lst_items'. Did you mean 'list_items'?\n" in out
+
+
+def test_one_operation_id_of_two_operations_is_noted(tmp_path: Path) -> None:
+    """The second is called otherwise than it is written."""
+    paths = {"/a": {"get": {"operationId": "same"}, "post": {"operationId": "same"}}}
+    _, out, _ = printed("--base-url", "https://a.test", spec=document(paths), folder=tmp_path)
+    assert "same_post_a" in out and "its operationId is that of another operation, too" in out
+
+
+def test_a_file_that_is_not_there_is_looked_for_where_one_is() -> None:
+    """Beside no configuration."""
+    err = io.StringIO()
+    assert run(["http", "import", "nowhere.yaml"], stderr=err, environment={}) == 1
+    assert "there is no file 'nowhere.yaml'" in err.getvalue() and "the folder you are in" in err.getvalue()
+
+
 def test_a_description_without_a_server_is_shown_with_what_it_needs(tmp_path: Path) -> None:
     """One looks before one configures."""
     code, out, _ = printed(spec={**SPEC, "servers": []}, folder=tmp_path)
@@ -98,6 +127,8 @@ def test_a_description_without_a_server_is_shown_with_what_it_needs(tmp_path: Pa
         ({"openapi": "3.1.0", "webhooks": {"a": {}}}, [], 1, ""),
         ({"openapi": "9.9"}, [], 1, "its version '9.9' is not known"),
         ("a: [", [], 1, "it is not YAML"),
+        (SPEC, ["--rename", "a"], 2, "'a' is not written as OLD=NEW"),
+        (SPEC, ["--effect", "a=delete"], 2, "'a=delete' is not written as NAME=read or NAME=write"),
         (SPEC, ["--methd", "GET"], 2, "there is no option '--methd'"),
         (SPEC, ["--method", "FETCH"], 2, "FETCH"),
         (SPEC, ["--base-url", "example.com"], 1, "--base-url is not an http or https address"),
@@ -123,4 +154,4 @@ def test_a_description_at_an_address_is_fetched(tmp_path: Path) -> None:
 
     err = io.StringIO()
     assert run(["http", "import", "http://127.0.0.1:9/none.json"], stderr=err, environment={}) == 1
-    assert "the description cannot be fetched" in err.getvalue()
+    assert "the description at http://127.0.0.1:9/none.json cannot be fetched" in err.getvalue()

@@ -11,11 +11,14 @@ from agentforge.plugin import BeanContext, BeanType, CheckContext, Finding
 from agentforge.tool import ToolSource
 from agentforge_http.openapi.documents import Documents, file_documents, is_url
 from agentforge_http.openapi.importing import Imported, import_description
-from agentforge_http.openapi.loading import faults_of, options_of, pick_faults
+from agentforge_http.openapi.loading import faults_of, options_of
 from agentforge_http.openapi.settings import OpenApiSettings
+from agentforge_http.openapi.settings_findings import openapi_findings
 from agentforge_http.openapi.source import OpenApiTools
 
 __all__ = ("check_openapi", "openapi_endpoints", "openapi_tool_names", "openapi_type")
+
+_DECISIVE = ("spec", "base_url", "allow_hosts")  # without them nothing can be imported
 
 
 def openapi_type() -> BeanType:
@@ -41,8 +44,9 @@ def check_openapi(settings: OpenApiSettings, context: CheckContext) -> Iterator[
     yield from found
     if found:
         return
-    if is_url(settings.spec):
-        yield from pick_faults(settings)
+    found = list(openapi_findings(settings))
+    yield from found
+    if is_url(settings.spec) or any(each.path.partition(".")[0] in _DECISIVE for each in found):
         return
     try:
         documents, imported = _imported(settings, context)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentforge.cli import Console, Parser, count, run_in_order, table
+from agentforge.errors import ConfigurationError
 from agentforge.http import parse_base_url
 from agentforge.plugin import Command
-from agentforge_http.openapi.description import METHODS
+from agentforge_http.openapi.description import METHODS, described
 from agentforge_http.openapi.documents import Documents, file_documents, is_url
-from agentforge_http.openapi.importing import ImportOptions, import_description
+from agentforge_http.openapi.importing import ImportOptions, import_description, named_operations
+from agentforge_http.openapi.loading import unknown_names
 from agentforge_http.openapi.report import ImportReport
 
 if TYPE_CHECKING:
@@ -50,6 +54,18 @@ def import_arguments(parser: Parser) -> None:
         choices=[method.upper() for method in METHODS],
         help="only operations with this method",
     )
+    parser.add_argument(
+        "--rename", action="append", default=[], metavar="OLD=NEW", type=_pair, help="another name for a tool"
+    )
+    parser.add_argument("--prefix", default="", metavar="TEXT", help="put in front of every tool's name")
+    parser.add_argument(
+        "--effect",
+        action="append",
+        default=[],
+        metavar="NAME=read|write",
+        type=_effect,
+        help="what operations do to the world; * and ? fit",
+    )
     parser.add_argument("--base-url", metavar="URL", help="the address of the API; default: the description's server")
     parser.add_argument("--schemas", action="store_true", help="with --json: the schemas of the arguments, too")
 
@@ -67,22 +83,55 @@ def run_import(options: argparse.Namespace, console: Console) -> int:
             without=tuple(options.without),
             tags=tuple(options.tag),
             methods=tuple(options.method),
+            rename=dict(options.rename),
+            prefix=options.prefix,
+            effects=dict(options.effect),
             has_auth=True,
             needs_server=False,
         ),
     )
+    report = replace(imported.report, notes=(*imported.report.notes, *_unknown(options, documents)))
     if console.json:
-        data = imported.report.to_json()
+        data = report.to_json()
         if options.schemas:
             data["schemas"] = {each.name: dict(each.schema) for each in imported.operations}
         console.data(data)
     else:
-        _print(imported.report, console)
+        _print(report, console)
     return 0 if imported.operations else 1
 
 
+def _unknown(options: argparse.Namespace, documents: Documents) -> Iterator[str]:
+    """What was said of operations that are not there."""
+    patterns = [*options.only, *options.without, *(name for name, _ in options.effect)]
+    named = named_operations(described(documents))
+    names = list(dict.fromkeys(name for each in named for name in (each.name, each.own_name)))
+    wanted = [(name, "") for name in dict.fromkeys(patterns)]
+    found = [*unknown_names(wanted, names, are_patterns=True)]
+    found += unknown_names([(name, "") for name, _ in options.rename], names)
+    return (f"{each.message}. {each.next_step}" for each in found)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, mark, value = text.rpartition("=")
+    if not (mark and name and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not written as OLD=NEW")
+    return name, value
+
+
+def _effect(text: str) -> tuple[str, str]:
+    name, mark, value = text.rpartition("=")
+    if not (mark and name and value in ("read", "write")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not written as NAME=read or NAME=write")
+    return name, value
+
+
 def _read(spec: str) -> Documents:
-    return file_documents(Path(spec), max_bytes=_MAX_BYTES)
+    path = Path(spec)
+    if not path.exists():
+        step = "It is relative to the folder you are in; an address begins with http:// or https://."
+        raise ConfigurationError(f"there is no file {spec!r}", next_step=step)
+    return file_documents(path, max_bytes=_MAX_BYTES)
 
 
 async def _fetched(url: str) -> Documents:
@@ -105,17 +154,18 @@ def _print(report: ImportReport, console: Console) -> None:
     version = f" {report.version}" if report.version else ""
     console.out(f"{report.title}{version} ({report.format})")
     if report.operations:
-        rows = [
+        tools = [
             (each.name, f"{each.method} {each.path}", each.effect, " or ".join(each.security), "; ".join(each.notes))
             for each in report.operations
         ]
         console.out("")
-        console.out(table(("tool", "operation", "effect", "security", "notes"), rows))
+        console.out(table(("tool", "operation", "effect", "security", "notes"), tools))
     unwanted = [each for each in report.left_out if each.is_unwanted]
     broken = [each for each in report.left_out if not each.is_unwanted]
     if broken:
+        rows = [(each.kind, each.name or "", each.place, each.reason) for each in broken]
         console.out("")
-        console.out(table(("left out", "what", "why"), [(each.kind, each.place, each.reason) for each in broken]))
+        console.out(table(("left out", "name", "what", "why"), rows))
     console.out("")
     told = [f"{count(len(report.operations), 'operation')} imported"]
     if broken:

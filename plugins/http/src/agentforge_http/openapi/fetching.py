@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from agentforge.plugin import BeanContext
     from agentforge_http.openapi.settings import OpenApiSettings
 
-__all__ = ("description_sender", "fetch_description")
+__all__ = ("NotFetchedError", "description_sender", "fetch_description")
 
 _TOTAL = 120.0  # seconds for all of its documents, however slowly they come
 _ACCEPT = "application/json, application/yaml;q=0.9, application/vnd.oai.openapi;q=0.9, */*;q=0.5"
+
+
+class NotFetchedError(ConfigurationError):
+    """The description is not to be had at its address now; it may be later."""
 
 
 def description_sender(settings: OpenApiSettings, context: BeanContext) -> HttpSender:
@@ -35,7 +39,8 @@ def description_sender(settings: OpenApiSettings, context: BeanContext) -> HttpS
         auth=Auth(),
         headers={name: value.get_secret_value() for name, value in settings.spec_headers.items()},
         query={},
-        retry=RetryPolicy(max_retries=2),
+        # The program's start waits for one that is required alone; the other is tried again later anyway.
+        retry=RetryPolicy(max_retries=2 if settings.required else 0),
         max_response_bytes=settings.max_document_bytes,
         follow_redirects=True,
     )
@@ -44,21 +49,19 @@ def description_sender(settings: OpenApiSettings, context: BeanContext) -> HttpS
 async def fetch_description(url: str, sender: HttpSender, *, max_bytes: int, trusted: bool) -> Documents:
     """The description with what it refers to on its host; ``trusted``: the address was written in a trusted file.
 
-    Raises `ConfigurationError` with what is wrong.
+    Raises `NotFetchedError` where it does not come, `ConfigurationError` where it can never be used.
     """
     if (fault := url_fault(url)) is not None:
         raise ConfigurationError(
             f"the address of the description {fault}",
-            location=safe_url(url),
             next_step="Write it as https://host/path; credentials go into spec_headers.",
         )
     try:
         async with asyncio.timeout(_TOTAL):
             return await fetched_documents(url, _fetcher(url, sender, trusted), max_bytes=max_bytes)
     except TimeoutError:
-        raise ConfigurationError(
-            f"the description was not there within {_TOTAL:g} s",
-            location=safe_url(url),
+        raise NotFetchedError(
+            f"the description at {safe_url(url)} was not there within {_TOTAL:g} s",
             next_step="Save it as a file and give that as spec.",
         ) from None
 
@@ -78,15 +81,13 @@ def _fetcher(root: str, sender: HttpSender, trusted: bool) -> Callable[[str], Aw
         try:
             answer = await sender.send(PreparedRequest("GET", url, headers=[("accept", _ACCEPT)]), operation)
         except ToolExecutionError as error:
-            raise ConfigurationError(
-                f"the description cannot be fetched: {error.message}",
-                location=shown,
+            raise NotFetchedError(
+                f"the description at {shown} cannot be fetched: {error.message}",
                 next_step=error.next_step or "See that spec is right, and that its server can be reached.",
             ) from error
         if answer.is_cut:
             raise ConfigurationError(
-                f"the description has more than {answer.limit:,} bytes",
-                location=shown,
+                f"the description at {shown} has more than {answer.limit:,} bytes",
                 next_step="Import a smaller one, or raise max_document_bytes.",
             )
         return answer.content

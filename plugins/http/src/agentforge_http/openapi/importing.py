@@ -117,6 +117,7 @@ def named_operations(description: Description) -> list[NamedOperation]:
     for operation in description.operations():
         own = operation.operation_id or f"{operation.method.lower()} {operation.path}"
         if own in seen:  # against the rules, and common
+            operation.notes.append("its operationId is that of another operation, too; its name has method and path")
             own = f"{own} {operation.method.lower()} {operation.path}"
         seen.add(own)
         found.append((own, operation))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from agentforge.errors import ConfigurationError
 from agentforge.plugin import Finding
 from agentforge_http.openapi.description import described
 from agentforge_http.openapi.documents import Documents
@@ -18,12 +16,12 @@ from agentforge_http.openapi.importing import (
     matches,
     named_operations,
 )
-from agentforge_http.picking import pick_of
+from agentforge_http.settings_findings import near_miss, no_argument, place_of, readable_run_values, refuse
 
 if TYPE_CHECKING:
     from agentforge_http.openapi.settings import OpenApiSettings
 
-__all__ = ("faults_of", "load_operations", "options_of", "pick_faults")
+__all__ = ("faults_of", "load_operations", "options_of", "unknown_names")
 
 
 def options_of(settings: OpenApiSettings, *, trusted: bool) -> ImportOptions:
@@ -53,9 +51,7 @@ def options_of(settings: OpenApiSettings, *, trusted: bool) -> ImportOptions:
 def load_operations(documents: Documents, settings: OpenApiSettings, *, trusted: bool) -> Imported:
     """The operations. Raises `ConfigurationError` for the first thing that does not fit."""
     imported = import_description(documents, options_of(settings, trusted=trusted))
-    for fault in faults_of(documents, settings, imported):
-        place = f"{fault.path}: " if fault.path else ""
-        raise ConfigurationError(f"{place}{fault.message}", next_step=fault.next_step)
+    refuse(faults_of(documents, settings, imported))
     return imported
 
 
@@ -67,18 +63,8 @@ def faults_of(documents: Documents, settings: OpenApiSettings, imported: Importe
     if imported.operations or imported.server_fault is None:
         found += _broken(settings, imported)
     yield from found
-    yield from pick_faults(settings)
     if imported.operations or not found:
         yield from _tools(settings, imported)
-
-
-def pick_faults(settings: OpenApiSettings) -> Iterator[Finding]:
-    """Expressions of ``pick`` that cannot be parsed."""
-    for pattern, expression in settings.pick.items():
-        try:
-            pick_of(expression)
-        except ConfigurationError as error:
-            yield Finding(error.message, f"pick.{pattern}", error.next_step)
 
 
 def _broken(settings: OpenApiSettings, imported: Imported) -> Iterator[Finding]:
@@ -120,37 +106,37 @@ def _tools(settings: OpenApiSettings, imported: Imported) -> Iterator[Finding]:
             yield Finding(message, "rename", "Give one of them another name.")
         seen.setdefault(each.name, own)
     arguments = {name for each in operations for name in each.schema.get("properties", ())}
-    for value in settings.run_values():
+    for key, value in readable_run_values(settings):
         if value.place is None and value.name not in arguments:
-            step = _near(value.name, arguments) or "Name an argument, or header.NAME, query.NAME or cookie.NAME."
-            yield Finding(f"no tool has the argument {value.name!r}", f"from_context.{value.name}", step)
+            yield no_argument(key, arguments)
     schemes: Mapping[str, str] = report.schemes
     for key, given in (("auth_by_scheme", settings.auth_by_scheme), ("tokens_by_scheme", settings.tokens_by_scheme)):
         for name in given:
             if name not in schemes:
                 step = _near(name, schemes) or f"It has {', '.join(schemes) or 'none'}."
-                yield Finding(f"the description has no security scheme {name!r}", f"{key}.{name}", step)
+                yield Finding(f"the description has no security scheme {name!r}", place_of(key, name), step)
 
 
 def _unknown(settings: OpenApiSettings, names: list[str]) -> Iterator[Finding]:
-    patterns = [
-        *((pattern, f"only.{number}") for number, pattern in enumerate(settings.only)),
-        *((pattern, f"without.{number}") for number, pattern in enumerate(settings.without)),
-        *((pattern, f"except.{number}") for number, pattern in enumerate(settings.except_)),
-        *((pattern, f"effects.{pattern}") for pattern in settings.effects),
-        *((pattern, f"pick.{pattern}") for pattern in settings.pick),
-    ]
-    for pattern, path in patterns:
-        if not any(matches(name, pattern) for name in names):
-            yield Finding(f"no operation of the description is named {pattern!r}", path, _known(pattern, names))
-    for key, mapping in (("rename", settings.rename), ("describe", settings.describe)):
-        for name in mapping:
-            if name not in names:
-                message = f"no operation of the description is named {name!r}"
-                yield Finding(message, f"{key}.{name}", _known(name, names))
+    lists = (("only", settings.only), ("without", settings.without), ("except", settings.except_))
+    patterns = [(pattern, f"{key}.{number}") for key, given in lists for number, pattern in enumerate(given)]
+    patterns += [(pattern, place_of("effects", pattern)) for pattern in settings.effects]
+    patterns += [(pattern, place_of("pick", pattern)) for pattern in settings.pick]
+    yield from unknown_names(patterns, names, are_patterns=True)
+    whole = (("rename", settings.rename), ("describe", settings.describe))
+    yield from unknown_names([(name, place_of(key, name)) for key, given in whole for name in given], names)
 
 
-def _known(name: str, names: list[str]) -> str:
+def unknown_names(
+    wanted: Iterable[tuple[str, str]], names: Sequence[str], *, are_patterns: bool = False
+) -> Iterator[Finding]:
+    """Names, or patterns, each with its path, that fit none of the names of operations."""
+    for name, path in wanted:
+        if name not in names and not (are_patterns and any(matches(each, name) for each in names)):
+            yield Finding(f"no operation of the description is named {name!r}", path, _known(name, names))
+
+
+def _known(name: str, names: Sequence[str]) -> str:
     near = _near(name, names)
     if near is not None:
         return near
@@ -159,6 +145,5 @@ def _known(name: str, names: list[str]) -> str:
 
 
 def _near(name: str, names: Iterable[str]) -> str | None:
-    lower = {each.lower(): each for each in names}
-    found = get_close_matches(name.lower(), list(lower), 1)
-    return f"Did you mean {lower[found[0]]!r}?" if found else None
+    near = near_miss(name, names)
+    return f"Did you mean {near!r}?" if near is not None else None

@@ -3,12 +3,11 @@ says. How requests are sent is in `HttpSettings`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from agentforge.plugin import Count, Field, Ref, SecretStr
-from agentforge_http.openapi.description import METHODS
-from agentforge_http.openapi.documents import MAX_BYTES, is_url, url_fault
-from agentforge_http.settings import HttpSettings, StaticAuthSettings, base_url_of
+from agentforge_http.openapi.documents import MAX_BYTES
+from agentforge_http.settings import HttpSettings, StaticAuthSettings
 from agentforge_http.tokens import TokenProvider
 
 __all__ = ("OpenApiSettings",)
@@ -21,6 +20,9 @@ class OpenApiSettings(HttpSettings):
     spec: str
     """The description: a file, relative to the file the bean stands in, or an http or https address, which is fetched
     at the start. OpenAPI 3.0 and 3.1, and Swagger 2.0; JSON or YAML."""
+    required: bool = True
+    """Whether the program is not to start without a description at an address; false: that it cannot be fetched is
+    reported, and tried again later, and there are no tools of it meanwhile."""
     spec_headers: dict[str, SecretStr] = Field(default_factory=dict)
     """Headers of the requests for the description, where it is an address."""
     max_document_bytes: Count = MAX_BYTES
@@ -57,25 +59,6 @@ class OpenApiSettings(HttpSettings):
     """Beans that give tokens, such as http.client_credentials, by the names of security schemes."""
     max_tools: Count = 1_000
     """How many tools may come of it; more are an error."""
-
-    def model_post_init(self, context: Any) -> None:
-        """Addresses, methods and names that can be."""
-        super().model_post_init(context)
-        if not self.spec.strip():
-            raise ValueError("spec is empty")
-        if is_url(self.spec) and (fault := url_fault(self.spec)) is not None:
-            raise ValueError(f"the address of spec {fault}; credentials go into spec_headers")
-        if self.base_url is not None:
-            base_url_of(self.base_url)
-        for method in self.methods:
-            if method.lower() not in METHODS:
-                raise ValueError(f"methods has {method!r}, which is none; give {', '.join(METHODS).upper()}")
-        for name, new in self.rename.items():
-            if not new:
-                raise ValueError(f"the new name of {name!r} in rename must not be empty")
-        both = set(self.auth_by_scheme) & set(self.tokens_by_scheme)
-        if both:
-            raise ValueError(f"auth_by_scheme and tokens_by_scheme both give {min(both)!r}")
 
     @property
     def left_out(self) -> tuple[str, ...]:
