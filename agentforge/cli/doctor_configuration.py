@@ -100,7 +100,7 @@ def _named(bean: PlannedBean, plan: Plan) -> Iterator[Finding]:
             program = str(words[0]).split()[0] if words and str(words[0]).split() else None
             path = plan.environment.get("PATH", os.environ.get("PATH", ""))
             if program and shutil.which(program, path=path) is None and not _runs(bean.folder / program, program):
-                step = f"Install it, or give its path; it is looked for in PATH and from {bean.folder}."
+                step = f"Install it, or give its path; it is looked for in PATH and from {bean.folder.resolve()}."
                 yield Finding("fault", "program-missing", f"there is no program '{program}'", where, step)
         elif (_FILE.fullmatch(last) and isinstance(value, str | Path)) or isinstance(value, Path):
             path_there = bean.folder / Path(str(value)).expanduser()

@@ -1,7 +1,6 @@
 """An MCP server that does what a script says, faults included: plain JSON-RPC over stdio or HTTP, no SDK.
 
-Run as a program: ``python -I scripted_server.py SCRIPT [--http]`` with the script as JSON text, or the file of one. Its
-keys:
+Run as a program, see `support.script_command`, with the script as JSON text, or the file of one. Its keys:
 
 - ``tools``: what is listed, or ``pages``: lists of tools with the cursor of the next one. A tool is a name or a
   definition; ``lists``: what further listings give, one after the other, the last one again and again.
@@ -20,13 +19,17 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
 
-__all__ = ("Scripted",)
+TYPE_CHECKING = False  # as type checkers know it; the module of that name takes as long to load as all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Say = Callable[[Mapping[str, Any]], None]
+
+__all__ = ("Scripted", "main")
 
 OPEN = {"type": "object", "additionalProperties": True}
-Say = Callable[[Mapping[str, Any]], None]
 
 
 class Scripted:
@@ -336,7 +339,8 @@ def serve_http(scripted: Scripted) -> None:
     server.serve_forever()
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """The program."""
     given = sys.argv[1]
     if not given.startswith("{"):
         with open(given, encoding="utf-8") as file:

@@ -44,7 +44,8 @@ __all__ = (
 )
 
 HERE = Path(__file__).parent
-SCRIPTED = HERE / "scripted_server.py"
+#: Imported, it is compiled once and not at every start.
+SCRIPTED = f"import sys; sys.path.insert(0, {str(HERE)!r}); import scripted_server; scripted_server.main()"
 NODE_MODULES = HERE / ".servers" / "node_modules"
 QUICK = RestartPolicy(base=0.02, cap=0.2)
 T = TypeVar("T")
@@ -63,7 +64,15 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
 
     def close(self) -> None:
-        """End the loop."""
+        """End the loop, and what libraries left running on it."""
+
+        async def ended() -> None:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for each in others:
+                each.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        self.run(ended())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
         self._loop.close()
@@ -72,7 +81,7 @@ class Loop:
 def script_command(script: Mapping[str, Any] | Path, *more: str) -> tuple[str, ...]:
     """The command of a scripted server; a script too long for a command is a file."""
     given = str(script) if isinstance(script, Path) else json.dumps(script)
-    return (sys.executable, "-I", "-S", str(SCRIPTED), given, *more)
+    return (sys.executable, "-I", "-S", "-c", SCRIPTED, given, *more)
 
 
 def scripted(script: Mapping[str, Any] | Path, **environment: str) -> StdioServer:

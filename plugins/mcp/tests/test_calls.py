@@ -10,14 +10,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
 
 from agentforge import Run, ScriptedChatModel, ToolService
 from agentforge.errors import ToolArgumentsError, ToolExecutionError
+from agentforge.masking import Secrets
 from agentforge.tool.execution import ToolOutcome
+from agentforge_mcp.answers import Answers
 from agentforge_mcp.errors import McpLostError, McpRequestError
 from agentforge_mcp.executor import context_meta
-from agentforge_mcp.options import ElicitationRequest
+from agentforge_mcp.options import ElicitationRequest, McpOptions
+from agentforge_mcp.telling import Telling
 from plugins.mcp.tests.support import ask, bound, run_tool, source_of
 
 
@@ -171,6 +175,26 @@ async def test_a_start_that_takes_too_long_is_not_cancelled_on_the_wire(tmp_path
         await source.start()
     methods = [json.loads(line)["method"] for line in journal.read_text("utf-8").splitlines()]
     assert methods == ["server/discover", "initialize"]
+
+
+LOGGED = [
+    ("half way", "half way"),
+    ({"msg": "step 0", "extra": None}, "step 0"),
+    ({"message": "step 1"}, "step 1"),
+    ({"step": 2, "ok": True}, '{"step": 2, "ok": true}'),
+    (7, "7"),
+]
+
+
+async def test_what_a_server_logs_is_told_as_text() -> None:
+    """Whatever it is."""
+    logs = [
+        {"notify": {"method": "notifications/message", "params": {"level": "info", "data": row[0]}}} for row in LOGGED
+    ]
+    said: list[str] = []
+    async with source_of({"tools": ["t"], "on": {"t": [*logs, {"text": "done"}]}}) as source:
+        await source.connection.call_tool("t", on_log=lambda level, text: said.append(text))
+    assert said == [row[1] for row in LOGGED]
 
 
 async def test_progress_and_logs_are_notices_of_the_run(tmp_path: Path) -> None:
@@ -377,3 +401,51 @@ async def test_resources_and_prompts_are_tools_where_they_are_asked_for() -> Non
             await run_tool(tools["get_prompt"], {"name": "hi"})
         await source.refresh()
         assert (await bound(source))["read_resource"] is tools["read_resource"]
+
+
+async def test_a_model_is_asked_for_a_call_alone_and_some_call_pays() -> None:
+    """A server that nobody asks anything is refused; of calls side by side one pays what cannot be told apart."""
+    model = ScriptedChatModel([{"text": "4", "usage": {"input": 3, "output": 5}}] * 3)
+    script = {"tools": ["t", "wait"], "on": {"t": [{"ask": SAMPLING}], "wait": [{"sleep": 0.2}, {"text": "ok"}]}}
+    async with source_of(script, connection={"sampling": model}) as source:
+        tools, first, second = await bound(source), Run(), Run()
+        await asyncio.gather(run_tool(tools["wait"], {}, first), run_tool(tools["t"], {}, second))
+        assert sorted(run.token_usage.output_tokens or 0 for run in (first, second)) == [0, 5]
+    answers = Answers("desk", McpOptions(sampling=model), lambda usage, name: None, lambda: False)
+    refused = await answers.sample(None, types.CreateMessageRequestParams.model_validate(SAMPLING["params"]))
+    assert isinstance(refused, types.ErrorData) and len(model.requests) == 1
+
+
+async def test_a_server_asks_for_a_few_things_at_once() -> None:
+    """And not for as many as a message holds."""
+    required = {"input_required": {"inputRequests": {f"k{n}": QUESTION for n in range(30)}, "requestState": "s"}}
+    script = {"tools": ["t"], "modern": True, "on": {"t": [required]}}
+    async with source_of(script, connection={"elicitation": Notes(None)}) as source:
+        with pytest.raises(McpRequestError, match="more than 20 things at once"):
+            await run_tool((await bound(source))["t"])
+
+
+@pytest.mark.parametrize("given", [[1], {"a": object()}], ids=["no mapping", "no value of a form"])
+async def test_an_answer_that_no_form_holds_cancels(given: Any) -> None:
+    """The server is told; the connection goes on."""
+    answers = Answers("desk", McpOptions(elicitation=lambda request: given), lambda usage, name: None, lambda: True)
+    asked = types.ElicitRequestFormParams(message="?", requested_schema={"type": "object", "properties": {}})
+    found = await answers.elicit(None, asked)
+    assert isinstance(found, types.ElicitResult) and found.action == "cancel"
+
+
+async def test_progress_that_is_no_number_is_not_told_and_its_words_are_bounded() -> None:
+    """They come from a stranger and go to whoever listens."""
+    told: list[tuple[str, str]] = []
+
+    class Listening:
+        async def notify(self, code: str, message: str, details: Any = None) -> None:
+            told.append((message, json.dumps(details, allow_nan=False)))
+
+    context: Any = Listening()
+    async with Telling(context, "desk", Secrets(["sk-canary-3"])) as telling:
+        telling.progress(float("inf"), None, "nothing")
+        telling.progress(1.0, float("nan"), "key sk-canary-3 \x1b[31m" + "x" * 10_000)
+    ((message, details),) = told
+    assert message.startswith("key *** \\x1b[31mxxx") and len(message) < 600
+    assert json.loads(details)["total"] is None

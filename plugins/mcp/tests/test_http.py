@@ -76,9 +76,39 @@ def unused() -> int:
 
 async def test_an_address_where_nobody_is_says_so() -> None:
     """At once, with what to do."""
-    with pytest.raises(McpConnectionError, match=r"did not start: .*no connection to the server") as caught:
-        await McpConnection(HttpServer(f"http://127.0.0.1:{unused()}/mcp"), McpOptions(start_timeout=3.0)).start()
-    assert caught.value.next_step
+    server = HttpServer(f"http://127.0.0.1:{unused()}/mcp?key=sk-canary-1")
+    with pytest.raises(McpConnectionError, match=r"'mcp' at \S+ did not start: nothing listens there\n") as caught:
+        await McpConnection(server, McpOptions(start_timeout=3.0)).start()
+    assert f" at {server.url.partition('?')[0]} did" in caught.value.message
+    assert "canary" not in str(caught.value) and "whether the server runs" in str(caught.value.next_step)
+
+
+PLACES = [
+    ("404 Not Found", "did not start: it answered HTTP 404 Not Found\n"),
+    ("405 Method Not Allowed", "did not start: it answered HTTP 405 Method Not Allowed\n"),
+    ("200 OK", "did not start: it answered with a web page: it is text/html and not JSON: <html>"),
+]
+
+
+@pytest.mark.parametrize(("status", "message"), PLACES, ids=[row[0] for row in PLACES])
+async def test_an_address_of_something_else_says_what_it_answered(
+    status: str, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the path that servers often have; nothing else is logged of it as an error."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n"
+        writer.write(f"{head}<html>hi</html>".encode())
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as web:
+        url = f"http://127.0.0.1:{web.sockets[0].getsockname()[1]}/here"
+        with pytest.raises(McpConnectionError, match=message) as caught:
+            await McpConnection(HttpServer(url), McpOptions(start_timeout=3.0)).start()
+    assert f" at {url} " in caught.value.message and "often /mcp" in str(caught.value.next_step)
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
 
 
 @pytest.mark.parametrize(
@@ -223,3 +253,14 @@ async def test_a_request_that_was_not_sent_is_not_in_doubt(plain: HttpProcess) -
         with pytest.raises(McpRequestError):
             await source.connection.get_prompt("none", {})
         assert list(await source.connection.list_prompts()) == []
+
+
+async def test_calls_side_by_side_survive_that_the_session_is_forgotten() -> None:
+    """Those that meet it are made again, and no other is lost."""
+    script = {"tools": ["echo"], "http": {"sessions": True, "forget": 5}}
+    with HttpProcess(script) as process:
+        async with source_of(HttpServer(process.url)) as source:
+            tool = (await bound(source))["echo"]
+            found = await asyncio.gather(*(run_tool(tool, {"n": n}) for n in range(20)))
+            assert [each.text for each in found] == [f'{{"n": {n}}}' for n in range(20)]
+            assert source.connection.restarts == 1

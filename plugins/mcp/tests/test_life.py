@@ -8,6 +8,7 @@ import logging
 import os
 import resource
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,23 @@ async def test_a_program_that_is_not_there_is_named() -> None:
         await connection.start()
 
 
+async def test_a_folder_that_is_not_there_is_no_missing_program(tmp_path: Path) -> None:
+    """Though the system says the same of both."""
+    server = StdioServer(scripted({}).command, cwd=tmp_path / "nowhere")
+    with pytest.raises(McpConnectionError, match=r"could not be started: there is no folder '.*nowhere'"):
+        await McpConnection(server).start()
+
+
+async def test_a_program_that_is_no_server_is_said_to_be_none() -> None:
+    """It answers, and knows nothing of what it is asked."""
+    answer = (
+        "{'jsonrpc': '2.0', 'id': json.loads(each).get('id'), 'error': {'code': -32601, 'message': 'Method not found'}}"
+    )
+    code = f"import json, sys\nfor each in sys.stdin: print(json.dumps({answer}), flush=True)"
+    with pytest.raises(McpConnectionError, match="it answers, but does not speak the protocol: Method not found"):
+        await McpConnection(StdioServer((sys.executable, "-I", "-S", "-c", code))).start()
+
+
 async def test_the_last_twenty_lines_are_shown_and_secrets_are_not() -> None:
     """Of all that a server wrote before it died; control characters as escapes, so that one line stays one line."""
     words = [{"stderr": [f"line {number}\n", 1]} for number in range(30)]
@@ -172,7 +190,7 @@ async def test_a_result_without_end_is_not_kept() -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with pytest.raises(McpLostError, match="cannot be read: it is a message of more than 8,388,608 bytes"):
             await run_tool(tools["big"])
-        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 24 * 1024
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 * 1024
         assert (await run_tool(tools["ok"], {"n": 1})).text == '{"n": 1}'
 
 
@@ -190,20 +208,24 @@ async def test_pending_calls_of_a_server_that_is_killed_fail_at_once() -> None:
     script = {"tools": ["hang", "ok"], "on": {"hang": [{"hang": True}]}}
     async with source_of(script, name="desk", effects={"hang": "write"}) as source:
         tools = await bound(source)
-        calls = [asyncio.ensure_future(run_tool(tools["hang"])) for _ in range(3)]
-        await asyncio.sleep(0.1)
-        first = source.connection.pid
-        assert first is not None
-        os.kill(first, signal.SIGKILL)
-        begun = time.monotonic()
-        found = await asyncio.gather(*calls, return_exceptions=True)
-        assert time.monotonic() - begun < 0.15
+        times = []
+        for _ in range(2):  # the machine may be busy at one of them
+            assert (await run_tool(tools["ok"])).text == "{}"
+            calls = [asyncio.ensure_future(run_tool(tools["hang"])) for _ in range(3)]
+            await asyncio.sleep(0.05)
+            first = source.connection.pid
+            assert first is not None
+            os.kill(first, signal.SIGKILL)
+            begun = time.monotonic()
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            times.append(time.monotonic() - begun)
+        assert min(times) < 0.1
         assert {type(each) for each in found} == {McpLostError}
         assert isinstance(found[0], ToolInDoubtError)
         assert "'desk' was ended by signal 9 before it answered the call of 'hang'" in str(found[0])
 
         assert (await run_tool(tools["ok"])).text == "{}"
-        assert source.connection.restarts == 1 and source.connection.pid != first
+        assert source.connection.restarts == 2 and source.connection.pid != first
         assert not is_there(first)
 
 
@@ -335,3 +357,65 @@ async def test_a_lazy_server_is_started_at_its_first_use() -> None:
         assert named(await source.tools(Run())) == ["one"]
         assert source.connection.state == "connected"
         assert named(source.known_tools() or ()) == ["one"]
+
+
+@pytest.mark.parametrize("form", ["first", "last"])
+async def test_a_result_that_is_too_long_fails_its_call_wherever_its_number_stands(form: str) -> None:
+    """Servers in JavaScript write it at the end."""
+    text = '"result": {"content": [{"type": "text", "text": "' + "x" * 2_000 + '", "x": {"id": 3}}]}'
+    message = (
+        f'{{"id": %ID%, {text}, "jsonrpc": "2.0"}}' if form == "first" else f'{{{text}, "jsonrpc": "2.0", "id": %ID%}}'
+    )
+    script = {"tools": ["big", "ok"], "on": {"big": [{"write": message + "\n"}]}}
+    async with source_of(script, connection={"max_message_bytes": 1_000}) as source:
+        with pytest.raises(McpLostError, match="it is a message of more than 1,000 bytes"):
+            await source.connection.call_tool("big", {}, timeout=2.0)
+        assert (await source.connection.call_tool("ok", {"n": 1}, timeout=2.0)).content[0].text == '{"n": 1}'
+
+
+BOMB = (
+    '{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": %ID%, "progress": 1'
+    + "0" * 400
+    + "}}\n"
+)
+
+
+async def test_what_the_sdk_cannot_bear_ends_the_session_and_not_the_server_for_good() -> None:
+    """The call is lost; the next one is asked in a new life."""
+    script = {"tools": ["bomb", "ok"], "on": {"bomb": [{"write": BOMB}, {"text": "late"}]}}
+    async with source_of(script) as source:
+        tools = await bound(source)
+        with pytest.raises(McpLostError):
+            await run_tool(tools["bomb"])
+        assert (await run_tool(tools["ok"], {"n": 1})).text == '{"n": 1}'
+        assert source.connection.restarts == 1
+
+
+async def test_whoever_waits_for_a_start_is_told_of_the_close() -> None:
+    """It is not cancelled: nobody wanted it to be."""
+    source = source_of({"mute": True}, lazy=True, connection={"start_timeout": 5.0, "close_timeout": 0.3})
+    waiting = asyncio.ensure_future(source.tools(Run()))
+    await asyncio.sleep(0.1)
+    await source.aclose()
+    with pytest.raises(McpConnectionError, match="'scripted' is closed"):
+        await waiting
+
+
+async def test_a_server_whose_list_is_none_does_not_stay_behind() -> None:
+    """It was started, and is ended again."""
+    source = source_of({"pages": []}, connection={"start_timeout": 0.4})
+    with pytest.raises(Exception, match="tools/list"):
+        async with source:
+            raise AssertionError("it did not start")
+    assert source.connection.state == "closed" and source.connection.pid is None
+
+
+async def test_half_an_answer_of_a_dying_server_is_none(tmp_path: Path) -> None:
+    """What it died of is said, and a read is asked again."""
+    half = {"write": '{"jsonrpc": "2.0", "id": %ID%, "res'}
+    script = {
+        "tools": ["get"],
+        "on": {"get": [{"once": [str(tmp_path / "mark"), [half, {"exit": 3}]]}, {"text": "got"}]},
+    }
+    async with source_of(script, effects={"get": "read"}) as source:
+        assert (await run_tool((await bound(source))["get"])).text == "got"

@@ -18,10 +18,10 @@ from agentforge import Run
 from agentforge.errors import ToolExecutionError
 from agentforge.tool import BoundTool
 from agentforge.tool.execution import bound_tool_from
-from agentforge_mcp.beans import _View
 from agentforge_mcp.definition import DroppedTool, ServerInfo, ToolDefinition
 from agentforge_mcp.listing import all_pages, definition_of, hidden_characters, listing_of, specification_of
 from agentforge_mcp.pins import changes_from, digest_of, pins_of
+from agentforge_mcp.server_view import ServerView
 from agentforge_mcp.settings import McpStdioSettings
 from plugins.mcp.tests.support import bound, named, run_tool, source_of
 
@@ -253,11 +253,11 @@ async def test_where_a_tool_comes_from_is_kept() -> None:
         assert made.specification.metadata["trust"] == "trusted" and made.source_name == "scripted"
 
 
-EFFECTS = {"delete_all": "write", "get_*": "read", "*": "write"}
+EFFECTS = {"*": "write", "get_*": "read", "delete_*": "read", "delete_all": "write"}
 
 
 async def test_effects_are_what_the_file_says() -> None:
-    """By own name, else by the first pattern that fits; serial keys likewise by pattern."""
+    """By own name or pattern, of which the last that fits decides; serial keys likewise by pattern."""
     names = ["get_it", "delete_all", "other"]
     async with source_of({"tools": names}, effects=EFFECTS, serial=("get_*",)) as source:
         tools = await source.tools(Run())
@@ -357,7 +357,7 @@ async def test_the_newest_version_tells_of_changes_too() -> None:
 
 async def test_a_list_that_can_not_be_offered_under_these_names_keeps_the_old_one() -> None:
     """A server cannot break a run, nor take a name, by a tool of the name that the file gave to another."""
-    view = _View(McpStdioSettings(command=("x",), rename={"read": "look"}), "desk")
+    view = ServerView(McpStdioSettings(command=("x",), rename={"read": "look"}), "desk")
     async with source_of({"tools": ["read"], "lists": [["read", "look"]]}, view=view) as source:
         first = await source.tools(Run())
         source._changed()
@@ -477,7 +477,8 @@ async def test_pins_from_before_hold_from_the_first_listing_on() -> None:
 
 def test_of_two_tools_of_one_name_the_first_counts() -> None:
     """The same one twice is no fault."""
-    listing = listing_of([tool("a", description="1"), tool("a", description="2"), tool("b"), tool("b")])
+    found = [tool("a", description="1"), tool("a", description="2"), tool("b"), tool("b")]
+    listing = listing_of([definition_of(each) for each in found])
     assert [(each.name, each.description) for each in listing.tools] == [("a", "1"), ("b", "")]
     assert listing.dropped == (DroppedTool("a", "another tool of this name was listed before"),)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from typing import Any
 
 import mcp_types as types
@@ -12,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentforge.errors import ToolExecutionError
+from agentforge.masking import Secrets
 from agentforge.model import TextContent
 from agentforge.tool.execution import ToolExecutionResult
-from agentforge_mcp.results import prompt_result, resource_result, result_of
+from agentforge_mcp.results import masked, prompt_result, resource_result, result_of
 
 PNG = base64.b64encode(b"hi").decode()
 
@@ -22,7 +24,7 @@ PNG = base64.b64encode(b"hi").decode()
 def made(wire: dict[str, Any], *, max_bytes: int = 10_000, keep_meta: bool = False) -> ToolExecutionResult:
     """A result from its form on the wire."""
     answer = types.CallToolResult.model_validate(wire, by_name=False)
-    return result_of(answer, tool="t", server="desk", max_bytes=max_bytes, keep_meta=keep_meta)
+    return result_of(answer, tool="t", max_bytes=max_bytes, keep_meta=keep_meta)
 
 
 def text(value: str) -> dict[str, Any]:
@@ -68,6 +70,18 @@ RESULTS = [
         {"content": [text("five")], "structuredContent": {"result": "five"}},
         ["five"],
         {"result": "five"},
+    ),
+    (
+        "a text under another name, with a line's end",
+        {"content": [text("no newline\n")], "structuredContent": {"content": "no newline"}},
+        ["no newline\n"],
+        {"content": "no newline"},
+    ),
+    (
+        "one text of two",
+        {"content": [text("a")], "structuredContent": {"content": "a", "more": "b"}},
+        ['a\n{"content": "a", "more": "b"}'],
+        {"content": "a", "more": "b"},
     ),
     (
         "true is not one",
@@ -200,3 +214,32 @@ def test_resources_and_prompts_are_told_likewise() -> None:
     messages = [{"role": "user", "content": text("Hi")}, {"role": "assistant", "content": text("Hello")}]
     prompt = types.GetPromptResult.model_validate({"messages": messages}, by_name=False)
     assert prompt_result(prompt, max_bytes=1_000).text == "user:\nHi\nassistant:\nHello"
+
+
+@pytest.mark.parametrize(
+    ("parts", "structured"),
+    [(300_000, None), (100_000, {"a": ["x" * 100] * 1_000})],
+    ids=["texts", "texts beside an object"],
+)
+def test_parts_without_end_cost_no_time(parts: int, structured: Any) -> None:
+    """A thousand are taken; what is left out is said."""
+    begun = time.monotonic()
+    content = [types.TextContent(text="1")] * parts
+    answer = types.CallToolResult(content=content, structured_content=structured)
+    assert f"[cut: {parts - 1_000:,} further parts are left out]" in result_of(answer, tool="t", max_bytes=10**7).text
+    assert time.monotonic() - begun < 1.0
+
+
+def test_what_does_not_fit_is_told_once() -> None:
+    """And not for each part."""
+    found = made({"content": [text("x" * 60)] * 500}, max_bytes=100)
+    assert found.text.count("cut:") == 2 and len(found.text) < 300
+
+
+def test_secrets_are_masked_in_all_that_a_server_says() -> None:
+    """In texts and in the object, wherever they are; pictures stay."""
+    picture = {"type": "image", "data": PNG, "mimeType": "image/png"}
+    found = made({"content": [text("key sk-canary-1"), picture], "structuredContent": {"key": "sk-canary-1", "n": 1}})
+    hidden = masked(found, Secrets(["sk-canary-1"]))
+    assert told(hidden) == ["key ***", ("ImageContent", "image/png"), '{"key": "***", "n": 1}']
+    assert hidden.result == {"key": "***", "n": 1}

@@ -12,9 +12,14 @@ import yaml
 
 from agentforge import AgentForge, Run, ScriptedChatModel
 from agentforge.errors import AgentForgeError
+from agentforge.model import ToolSpecification
+from agentforge.tool.execution import bound_tool_from
+from agentforge_mcp.beans import _pins_of
 from agentforge_mcp.pins import pins_of, read_pins, write_pins
+from agentforge_mcp.server_view import ServerView
+from agentforge_mcp.settings import McpStdioSettings
 from agentforge_mcp.source import McpTools
-from plugins.mcp.tests.support import HttpProcess, named, run_tool, script_command
+from plugins.mcp.tests.support import HttpProcess, named, run_tool, script_command, source_of
 
 COMMAND = list(script_command({"tools": ["read_a", "write_b"], "name": "desk"}))
 STDIO = {"type": "mcp.stdio", "command": COMMAND}
@@ -96,12 +101,90 @@ def test_what_cannot_hold_is_found_when_the_file_is_checked(
         AgentForge.load(file_of(tmp_path, {"desk": settings})).check()
 
 
-async def test_a_name_that_fits_no_tool_is_found_when_the_server_is_listed(tmp_path: Path) -> None:
+LISTED = [bound_tool_from(ToolSpecification(name, ""), lambda request: "") for name in ("read_a", "write_b")]
+
+
+def viewed(settings: dict[str, Any]) -> ServerView:
+    """The view that these settings are of a server that is not started."""
+    view = ServerView(McpStdioSettings.model_validate({"command": ["x"], **settings}), "desk")
+    view.source = source_of({})
+    return view
+
+
+MISNAMED = [
+    ({"rename": {"reed": "look"}}, "rename of 'desk' names 'reed'.*\n.*It offers read_a, write_b"),
+    ({"only": ["reed_a"]}, "only of 'desk' names 'reed_a'.*\n.*Did you mean 'read_a'?"),
+    ({"except": ["wirte_b"]}, "except of 'desk' names 'wirte_b'.*\n.*Did you mean 'write_b'?"),
+    ({"without": ["wirte_b"]}, "without of 'desk' names 'wirte_b'"),
+    ({"effects": {"raed_a": "read"}}, "effects of 'desk' names 'raed_a'.*\n.*Did you mean 'read_a'?"),
+    ({"serial": ["raed_a"]}, "serial of 'desk' names 'raed_a'"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), MISNAMED, ids=[next(iter(row[0])) for row in MISNAMED])
+def test_a_name_that_fits_no_tool_is_found_when_the_server_is_listed(settings: dict[str, Any], message: str) -> None:
     """The program does not start with it; later, when it is the server that changed, the rest is offered."""
-    app = AgentForge.load(file_of(tmp_path, {"desk": {**STDIO, "rename": {"reed": "look"}}}))
-    with pytest.raises(AgentForgeError, match="rename of 'desk' names 'reed'"):
+    view = viewed(settings)
+    with pytest.raises(AgentForgeError, match=message):
+        view(LISTED)
+
+
+async def test_a_program_does_not_start_with_a_name_that_fits_no_tool(tmp_path: Path) -> None:
+    """The file is wrong, and nothing was asked yet."""
+    app = AgentForge.load(file_of(tmp_path, {"desk": {**STDIO, "except": ["wirte_b"]}}))
+    with pytest.raises(AgentForgeError, match="except of 'desk' names 'wirte_b'"):
         async with app:
             pass
+
+
+PATTERNS = [
+    ({"only": ["read_*", "wirte_*"]}, "only of 'desk' has 'wirte_*'"),
+    ({"except": ["wirte_*"]}, "except of 'desk' has 'wirte_*'"),
+    ({"effects": {"read_?": "read", "wirte_*": "write"}}, "effects of 'desk' has 'wirte_*'"),
+    ({"serial": ["wirte_*"]}, "serial of 'desk' has 'wirte_*'"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), PATTERNS, ids=[next(iter(row[0])) for row in PATTERNS])
+def test_a_pattern_that_fits_no_tool_is_a_warning(
+    settings: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may be for what the server offers at other times."""
+    view = viewed(settings)
+    view(LISTED)
+    view(LISTED)
+    (warning,) = [each.getMessage() for each in caplog.records if "fits no tool" in each.getMessage()]
+    assert warning.startswith(message) and "Did you mean 'write_b'?" in warning
+
+
+async def test_what_is_left_out_anyway_is_not_warned_about(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A definition that cannot be offered is a fault of the server; nobody wanted that one."""
+    script = {"tools": ["read_a", {"name": "bad_b", "inputSchema": {"type": "array"}}]}
+    bean = {"type": "mcp.stdio", "command": list(script_command(script))}
+    warned = []
+    for settings in ({}, {"only": ["read_*"]}, {"except": ["bad_b"]}):
+        caplog.clear()
+        async with AgentForge.load(file_of(tmp_path, {"desk": {**bean, **settings}})) as app:
+            assert named(await app.get("desk").tools(Run())) == ["read_a"]
+        warned.append(sum("is left out" in each.getMessage() for each in caplog.records))
+    assert warned == [1, 0, 0]
+
+
+async def test_the_tools_of_resources_are_asked_for_by_their_own_setting(tmp_path: Path) -> None:
+    """Only and except do not speak of them; new names and the prefix do."""
+    script = {"tools": ["read_a", "write_b"], "capabilities": {"tools": {}, "resources": {}}}
+    bean = {
+        "type": "mcp.stdio",
+        "command": list(script_command(script)),
+        "resources": "tools",
+        "only": ["write_*"],
+        "except": ["list_*"],
+        "prefix": "d_",
+        "rename": {"list_resources": "look_around"},
+    }
+    async with AgentForge.load(file_of(tmp_path, {"desk": bean})) as app:
+        names = named(await app.get("desk").tools(Run()))
+    assert names == ["d_write_b", "d_look_around", "d_read_resource"]
 
 
 @pytest.mark.parametrize("bean", [STDIO, {"type": "mcp.http", "url": "http://127.0.0.1:9/mcp"}])
@@ -230,7 +313,7 @@ async def test_only_listed_variables_are_passed_on(tmp_path: Path, monkeypatch: 
         assert isinstance(source, McpTools)
         (tool,) = await source.tools(Run())
         seen = json.loads((await run_tool(tool)).text)
-        assert (seen["REGION"], seen["API_TOKEN"]) == ("eu", "sk-canary-own")
+        assert (seen["REGION"], seen["API_TOKEN"]) == ("eu", "***")
         assert "OTHER_TOKEN" not in seen and "NOT_THERE" not in seen
         assert source.connection.secrets.mask("sk-canary-own eu") == "*** eu"
         assert "sk-canary" not in repr(source.connection.server)
@@ -268,3 +351,48 @@ def test_neither_the_sdk_nor_the_settings_are_loaded_with_the_plugin() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_what_is_held_back_may_be_named_in_the_view(tmp_path: Path) -> None:
+    """It is there, though it is not offered: the file is right, and the server changed."""
+    bean = {**STDIO, "pins": {}, "on_change": "block", "only": ["read_a"]}
+    async with AgentForge.load(file_of(tmp_path, {"desk": bean})) as app:
+        source = app.get("desk")
+        assert list(await source.tools(Run())) == [] and set(source.held_back) == {"read_a", "write_b"}
+
+
+def test_each_line_of_a_secret_is_masked(tmp_path: Path) -> None:
+    """As standard error is read line by line."""
+    key = "-----BEGIN KEY-----\ncanary0123456789\n-----END KEY-----"
+    app = AgentForge.load(
+        file_of(tmp_path, {"desk": {**STDIO, "bean": {"lazy": True}, "environment": {"SIGNING_KEY": key}}})
+    )
+    with app:
+        assert app.get("desk").connection.secrets.mask("at canary0123456789 it ends") == "at *** it ends"
+
+
+UNPINNED: list[Any] = [(None, "is not there"), ({"other": {}}, "has no pins of 'desk'")]
+
+
+@pytest.mark.parametrize("on_change", ["report", "block"])
+@pytest.mark.parametrize(("written", "why"), UNPINNED, ids=["no file", "no entry"])
+def test_pins_that_nobody_wrote_open_no_door(
+    written: dict[str, Any] | None, why: str, on_change: str, tmp_path: Path
+) -> None:
+    """A check finds that and says how to write them; a program that does not check does not start either."""
+    if written is not None:
+        (tmp_path / "mcp-pins.json").write_text(json.dumps({"servers": written}), "utf-8")
+    bean = {**STDIO, "pins": "mcp-pins.json", "on_change": on_change}
+    with pytest.raises(AgentForgeError, match=f"the file of pins .*mcp-pins.json' {why}") as caught:
+        AgentForge.load(file_of(tmp_path, {"desk": bean})).check()
+    assert "agentforge mcp inspect desk --pin" in str(caught.value)
+    settings = McpStdioSettings.model_validate({"command": ["x"], "pins": "mcp-pins.json", "on_change": on_change})
+    with pytest.raises(AgentForgeError, match=why):
+        _pins_of(settings, tmp_path, "desk")
+
+
+def test_a_folder_that_is_not_there_is_found_beside_the_file(tmp_path: Path) -> None:
+    """And not said of the program."""
+    with pytest.raises(AgentForgeError, match="there is no folder 'nowhere'"):
+        AgentForge.load(file_of(tmp_path, {"desk": {**STDIO, "cwd": "nowhere"}})).check()
+    AgentForge.load(file_of(tmp_path, {"desk": {**STDIO, "cwd": "."}})).check()

@@ -20,15 +20,27 @@ from agentforge_mcp.server_log import shown
 __all__ = ("Answers",)
 
 _log = logging.getLogger("agentforge.mcp")
+_UNASKED = types.ErrorData(code=types.INVALID_REQUEST, message="Nothing is being asked of this server.")
 
 
 class Answers:
-    """The SDK's callbacks for one server; those that are refused are not even said to be possible."""
+    """The SDK's callbacks for one server; those that are refused are not even said to be possible.
 
-    def __init__(self, name: str, options: McpOptions, on_spent: Callable[[TokenUsage, str | None], None]) -> None:
+    ``is_asked`` says whether something is being asked of the server: one that has nothing to do for anybody has
+    nothing to ask.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        options: McpOptions,
+        on_spent: Callable[[TokenUsage, str | None], None],
+        is_asked: Callable[[], bool],
+    ) -> None:
         self._name = name
         self._options = options
         self._on_spent = on_spent
+        self._is_asked = is_asked
 
     def callbacks(self) -> dict[str, Any]:
         """The arguments of a session."""
@@ -40,9 +52,11 @@ class Answers:
         return made
 
     async def elicit(self, context: object, params: types.ElicitRequestParams) -> types.ElicitResult | types.ErrorData:
-        """Ask the handler; what it raises declines."""
+        """Ask the handler; what it raises, or gives that no form holds, cancels."""
         handler = self._options.elicitation
         assert handler is not None
+        if not self._is_asked():
+            return _UNASKED
         if isinstance(params, types.ElicitRequestURLParams):
             request = ElicitationRequest(self._name, params.message, "url", url=params.url)
         else:
@@ -51,12 +65,13 @@ class Answers:
             given = handler(request)
             if inspect.isawaitable(given):
                 given = await given
+            if given is None:
+                return types.ElicitResult(action="decline")
+            content = None if request.mode == "url" else dict(given)
+            return types.ElicitResult(action="accept", content=content)
         except Exception as error:
             _log.warning("the elicitation handler failed for the MCP server %r: %s", self._name, type(error).__name__)
             return types.ElicitResult(action="cancel")
-        if given is None:
-            return types.ElicitResult(action="decline")
-        return types.ElicitResult(action="accept", content=None if request.mode == "url" else dict(given))
 
     async def sample(
         self, context: object, params: types.CreateMessageRequestParams
@@ -66,6 +81,8 @@ class Answers:
 
         model = self._options.sampling
         assert model is not None
+        if not self._is_asked():
+            return _UNASKED
         messages: list[Any] = [SystemMessage(params.system_prompt)] if params.system_prompt else []
         for message in params.messages:
             blocks = message.content if isinstance(message.content, list) else [message.content]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from agentforge.errors import ConfigurationError
-from agentforge.plugin import BeanContext, CheckContext, Finding, view_of
-from agentforge.tool import BoundTool, StaticTools, known_tools
+from agentforge.plugin import BeanContext, CheckContext, Finding
 from agentforge_mcp.connection import McpConnection
 from agentforge_mcp.environment import environment_of
 from agentforge_mcp.options import HttpServer, McpOptions, OAuthClient, RestartPolicy, StdioServer
-from agentforge_mcp.pins import read_pins
+from agentforge_mcp.pins import pins_fault, read_pins
+from agentforge_mcp.server_view import ServerView
 from agentforge_mcp.settings import McpHttpSettings, McpSettings, McpStdioSettings
 from agentforge_mcp.source import McpTools, SourceOptions
 
@@ -76,6 +75,11 @@ def make_http(settings: McpHttpSettings, context: BeanContext) -> McpTools:
 def check_stdio(settings: McpStdioSettings, context: CheckContext) -> Iterator[Finding]:
     """What no single setting shows."""
     yield from _check(settings, context)
+    cwd = settings.cwd
+    # One with its whole path may be there only where the program runs.
+    if cwd is not None and not Path(cwd).is_absolute() and not (context.folder / cwd).is_dir():
+        step = "Make it, or give the folder to run in, relative to this file."
+        yield Finding(f"there is no folder '{cwd}' beside this file", "cwd", step)
 
 
 def check_http(settings: McpHttpSettings, context: CheckContext) -> Iterator[Finding]:
@@ -102,8 +106,11 @@ def _check(settings: McpSettings, context: CheckContext) -> Iterator[Finding]:
         if not any("__call__" in vars(each) for each in kind.__mro__):
             step = "Name a function, or an object that can be called."
             yield Finding(f"'{bean.id}' is a {kind.__name__}, which cannot be called", name, step)
-    if isinstance(settings.pins, str) and (refused := context.outside(settings.pins, "pins")) is not None:
-        yield refused
+    if isinstance(settings.pins, str):
+        if (refused := context.outside(settings.pins, "pins")) is not None:
+            yield refused
+        elif (fault := pins_fault(context.folder / settings.pins, context.bean_id)) is not None:
+            yield Finding(fault.message, "pins", fault.next_step)
 
 
 def _source(server: StdioServer | HttpServer, settings: McpSettings, context: BeanContext) -> McpTools:
@@ -132,10 +139,12 @@ def _source(server: StdioServer | HttpServer, settings: McpSettings, context: Be
         keep_meta=settings.keep_meta,
     )
     serial = ("*",) if settings.serial is True else settings.serial or ()
-    return McpTools(
+    view = ServerView(settings, context.bean_id)
+    made = McpTools(
         McpConnection(server, options, name=context.bean_id, secrets=context.secrets),
         SourceOptions(
-            view=_View(settings, context.bean_id),
+            view=view,
+            left_out=view.left_out,
             filter=settings.filter,
             effects=settings.effects,
             serial=serial,
@@ -150,46 +159,15 @@ def _source(server: StdioServer | HttpServer, settings: McpSettings, context: Be
             timeout=settings.call_timeout,
         ),
     )
+    view.source = made
+    return made
 
 
 def _pins_of(settings: McpSettings, folder: Path, bean_id: str) -> dict[str, str] | None:
     pins = settings.pins
     if not isinstance(pins, str):
         return pins
-    return read_pins(folder / pins, bean_id)
-
-
-class _View:
-    """The settings' view of whatever the server lists. A name that fits no tool is a mistake in the file when the
-    server is first listed; later it is the server that changed, and what is left is offered."""
-
-    def __init__(self, settings: McpSettings, bean_id: str) -> None:
-        self._settings = settings
-        self._bean_id = bean_id
-        self._first = True
-
-    def __call__(self, tools: Sequence[BoundTool]) -> Sequence[BoundTool]:
-        settings = self._settings
-        names = {each.name for each in tools}
-        if self._first:
-            self._expect(names)
-            self._first = False
-        present: dict[str, Any] = {
-            key: {name: text for name, text in getattr(settings, key).items() if name in names}
-            for key in ("rename", "describe")
-        }
-        view = view_of(StaticTools(tools), settings.model_copy(update=present))
-        return known_tools(view) or ()
-
-    def _expect(self, names: set[str]) -> None:
-        from fnmatch import fnmatchcase
-
-        settings = self._settings
-        wanted = [(key, name) for key in ("rename", "describe") for name in getattr(settings, key)]
-        wanted += [("only", name) for name in settings.only]
-        for key, name in wanted:
-            if not any(fnmatchcase(each, name) for each in names):
-                raise ConfigurationError(
-                    f"{key} of {self._bean_id!r} names {name!r}, and the server offers no such tool",
-                    next_step=f"It offers {', '.join(sorted(names)) or 'none'}.",
-                )
+    if (fault := pins_fault(folder / pins, bean_id)) is not None:
+        raise fault
+    # Where somebody only looks, there may be none yet: then no tool is as it was looked at.
+    return read_pins(folder / pins, bean_id) or {}

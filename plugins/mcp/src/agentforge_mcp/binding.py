@@ -72,14 +72,13 @@ def bound_tools(binding: Binding, definitions: Sequence[ToolDefinition], info: S
 
 
 def effect_of(name: str, effects: Mapping[str, Effect]) -> Effect | None:
-    """The declared effect of a tool: its own name goes before patterns, and of those the first that fits decides.
+    """The declared effect of a tool: of the names and patterns that fit the last one decides.
 
     >>> effect_of("read_file", {"*": "write", "read_*": "read"}), effect_of("a", {"a": "read", "*": "write"})
-    ('write', 'read')
+    ('read', 'write')
     """
-    if name in effects:
-        return effects[name]
-    return next((effect for pattern, effect in effects.items() if fnmatchcase(name, pattern)), None)
+    fitting = [effect for pattern, effect in effects.items() if name == pattern or fnmatchcase(name, pattern)]
+    return fitting[-1] if fitting else None
 
 
 def _safe(tools: Sequence[BoundTool]) -> Sequence[BoundTool]:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import contextvars
 import logging
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ __all__ = ("Listener", "McpConnection", "OnLog", "OnProgress", "OnSpent")
 _log = logging.getLogger("agentforge.mcp")
 _T = TypeVar("_T")
 _TRIES = 5  # starts in a row that fail before nobody tries but who needs the server
+
+#: The call that a task works for.
+_listener: contextvars.ContextVar[Listener | None] = contextvars.ContextVar("mcp_listener", default=None)
 
 OnProgress = Callable[[float, float | None, str | None], None]
 """Told how far a call is: progress, total, message. Called on the connection's loop."""
@@ -76,6 +80,7 @@ class McpConnection:
         self.dropped: tuple[DroppedTool, ...] = ()
         self.warnings: tuple[str, ...] = ()
         self.clock = clock
+        self._choosing = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._life: Life | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -227,9 +232,11 @@ class McpConnection:
     def told(self, listener: Listener) -> Iterator[None]:
         """While a call is under way: what the server logs, and has a model write, may be that call's."""
         self._listeners.append(listener)
+        mine = _listener.set(listener)
         try:
             yield
         finally:
+            _listener.reset(mine)
             self._listeners.remove(listener)
 
     async def life(self) -> Life:
@@ -267,11 +274,12 @@ class McpConnection:
     async def on_its_loop(self, make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Run it on the loop of this connection, which is the first that used it, as long as that runs."""
         here = asyncio.get_running_loop()
-        if self._loop is None or self._loop.is_closed():
-            self._loop = here
-            self._life = self._starting = None
-            self._slots = asyncio.Semaphore(self.options.max_concurrent_calls)
-            self._listing, self._reading = asyncio.Lock(), asyncio.Lock()
+        with self._choosing:  # loops of several threads may come at once
+            if self._loop is None or self._loop.is_closed():
+                self._life = self._starting = None
+                self._slots = asyncio.Semaphore(self.options.max_concurrent_calls)
+                self._listing, self._reading = asyncio.Lock(), asyncio.Lock()
+                self._loop = here
         if self._loop is here:
             return await make()
         if not self._loop.is_running():
@@ -390,5 +398,7 @@ class McpConnection:
 
     def _spent(self, usage: TokenUsage, model: str | None) -> None:
         _log.info("the MCP server %r had a model write: %s", self.name, usage)
-        if len(self._listeners) == 1 and (on_spent := self._listeners[0].on_spent) is not None:
-            on_spent(usage, model)
+        # In the newest version it is said for which call; before, one of those under way pays.
+        payer = _listener.get() or next((each for each in self._listeners if each.on_spent is not None), None)
+        if payer is not None and payer.on_spent is not None:
+            payer.on_spent(usage, model)

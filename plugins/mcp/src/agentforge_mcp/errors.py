@@ -6,7 +6,10 @@ from typing import Literal
 
 from agentforge.errors import ToolExecutionError, ToolInDoubtError
 
-__all__ = ("McpConnectionError", "McpLostError", "McpRequestError")
+__all__ = ("TRY_ALONE", "McpConnectionError", "McpLostError", "McpRequestError")
+
+TRY_ALONE = "'agentforge mcp inspect' tries it alone."
+"""The end of a next step: how to see what a server says, without the rest of the program."""
 
 
 class McpConnectionError(ToolExecutionError):

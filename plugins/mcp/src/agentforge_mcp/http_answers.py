@@ -15,7 +15,7 @@ import httpx2
 from mcp_types import jsonrpc_message_adapter
 
 from agentforge.masking import Secrets
-from agentforge_mcp.rpc_codes import FAILED, LOST, REFUSED, UNREADABLE
+from agentforge_mcp.rpc_codes import FAILED, REFUSED, UNREADABLE
 from agentforge_mcp.server_log import shown
 from agentforge_mcp.wire_json import is_answer_to, whole_characters
 
@@ -58,7 +58,7 @@ class Answer:
         response, kind = self._response, self._response.headers.get("content-type", "").lower()
         if kind.startswith("text/event-stream") and response.status_code < 300:
             return self._streamed(self._events())
-        if self._id is None or response.status_code == 202 or 300 <= response.status_code < 400:
+        if self._id is None or response.status_code == 202 or "location" in response.headers:
             return self._streamed(self._bytes())
         most = self._limit if response.status_code < 300 else _MOST_OF_A_FAILURE
         body = b""
@@ -69,11 +69,13 @@ class Answer:
                     break
         except httpx2.StreamError as error:
             if response.status_code < 300:
-                return error_answer(self._request, LOST, str(error))
+                return error_answer(self._request, UNREADABLE, str(error))
         finally:
             await response.aclose()
         if response.status_code >= 400:
             return self._failed(body)
+        if response.status_code >= 300:
+            return error_answer(self._request, REFUSED, self._status())
         if len(body) > self._limit:
             return error_answer(self._request, UNREADABLE, self._too_long())
         if not kind.startswith("application/json"):
@@ -89,11 +91,14 @@ class Answer:
             return self._with_body(status, mended)
         if status == 404:  # which the SDK reads: it knows whether there is a session
             return self._with_body(status, b"")
-        phrase = HTTPStatus(status).phrase if status in list(HTTPStatus) else ""
-        about = f"HTTP {status} {phrase}".strip()
-        start = self._start(body)
+        about, start = self._status(), self._start(body)
         code = FAILED if status >= 500 else REFUSED
         return self._with_body(status, _error(code, f"{about}: {start}" if start else about))
+
+    def _status(self) -> str:
+        status = self._response.status_code
+        phrase = HTTPStatus(status).phrase if status in list(HTTPStatus) else ""
+        return f"HTTP {status} {phrase}".strip()
 
     def _with_body(self, status: int, body: bytes) -> httpx2.Response:
         headers = [(name, value) for name, value in self._response.headers.multi_items() if name not in _OF_THE_BODY]
@@ -159,7 +164,8 @@ class Answer:
     def _read(self, body: bytes) -> bytes:
         mended = self._mended(body)
         if mended is None:
-            return _error(UNREADABLE, f"it is no message: {self._start(body)}", self._id)
+            start = self._start(body)
+            return _error(UNREADABLE, f"it is no message: {start}" if start else "it is empty", self._id)
         if not is_answer_to(jsonrpc_message_adapter.validate_json(mended, by_name=False), self._id):
             return _error(UNREADABLE, "it is for another request", self._id)
         return mended

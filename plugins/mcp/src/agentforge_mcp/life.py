@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import mcp_types as types
@@ -25,7 +26,8 @@ from agentforge_mcp.definition import ServerInfo
 from agentforge_mcp.errors import McpConnectionError
 from agentforge_mcp.options import HttpServer, McpOptions, StdioServer
 from agentforge_mcp.server_log import shown
-from agentforge_mcp.session import McpDispatcher, McpSession, is_lost, negotiate
+from agentforge_mcp.session import McpDispatcher, McpSession, negotiate
+from agentforge_mcp.start_faults import start_fault
 
 __all__ = ("Life",)
 
@@ -177,7 +179,7 @@ class Life:
             message_handler=self._told,
             logging_callback=self._logged,
             log_level="info",
-            **Answers(self._name, self._options, self._on_spent).callbacks(),
+            **Answers(self._name, self._options, self._on_spent, lambda: self._users > 0).callbacks(),
         )
         await stack.enter_async_context(session)
         negotiating = asyncio.ensure_future(negotiate(session, self._options.protocol, self._name, limit))
@@ -237,27 +239,14 @@ class Life:
                 each.cancel()
 
     def _failure(self, error: BaseException | None) -> McpConnectionError:
-        name = self._name
-        if isinstance(error, BaseExceptionGroup):
-            error = _first(error)
-        if isinstance(error, McpConnectionError):
-            return error
-        step = "See what it writes to its standard error; 'agentforge mcp inspect' tries it alone."
-        if isinstance(self._server, HttpServer):
-            step = "See whether the address and the credentials are right; 'agentforge mcp inspect' tries it alone."
-        if isinstance(error, TimeoutError):
-            limit = f"{self._options.start_timeout:g} s"
-            what = f"the MCP server {name!r} did not answer within {limit}; it {self.why()}{self.last_words()}"
-            return McpConnectionError(what, next_step="Raise start_timeout, or see why it is slow.")
-        if isinstance(error, EOFError | None) or (isinstance(error, MCPError) and is_lost(error)):
-            text = str(error) if isinstance(error, MCPError) and str(error) != "Connection closed" else ""
-            said = f": {shown(self._secrets.mask(text))}" if text else ""
-            what = f"the MCP server {name!r} did not start: it {self.why()}{said}{self.last_words()}"
-            return McpConnectionError(what, next_step=step)
-        if isinstance(error, MCPError) and getattr(self._transport, "status", None) in (401, 403):
-            return McpConnectionError(f"the MCP server {name!r} did not start: it {self.why()}", next_step=step)
-        reason = shown(self._secrets.mask(str(error))) or type(error).__name__
-        return McpConnectionError(f"the MCP server {name!r} did not start: {reason}", next_step=step)
+        return start_fault(
+            error,
+            name=self._name,
+            server=self._server,
+            transport=self._transport,
+            secrets=self._secrets,
+            seconds=self._options.start_timeout,
+        )
 
     # -- what the server says of itself ----------------------------------------------------------
 
@@ -266,8 +255,7 @@ class Life:
             self._on_change()
 
     async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
-        data = params.data if isinstance(params.data, str) else repr(params.data)
-        self._on_log(str(params.level), shown(self._secrets.mask(data)))
+        self._on_log(str(params.level), shown(self._secrets.mask(_log_text(params.data))))
 
     async def _listen(self, session: McpSession) -> None:
         """In the newest version changes are told to those only who asked for them."""
@@ -301,11 +289,13 @@ def _info_of(session: McpSession) -> ServerInfo:
     )
 
 
-def _first(error: BaseExceptionGroup[BaseException]) -> BaseException:
-    inner: BaseException = error
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner
+def _log_text(data: Any) -> str:
+    """What a server logs, as text: the message where there is one, any other value as JSON."""
+    if isinstance(data, Mapping):
+        said = next((data[key] for key in ("message", "msg") if isinstance(data.get(key), str)), None)
+        if said is not None:
+            return str(said)
+    return data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
 
 
 def _version() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,13 +57,17 @@ async def all_pages(
     return items, (f"it has more than {max_pages} pages; the rest was not asked for",)
 
 
-def listing_of(found: Sequence[Any], warnings: Sequence[str] = (), refused: Mapping[str, str] | None = None) -> Listing:
-    """The tools as they came on the wire, judged one by one; ``refused`` are names that the protocol forbids, each
-    with the reason. A name that comes again is the first one's."""
+def listing_of(
+    found: Iterable[ToolDefinition | DroppedTool],
+    warnings: Sequence[str] = (),
+    refused: Mapping[str, str] | None = None,
+) -> Listing:
+    """The tools and the others; ``refused`` are names that the protocol forbids, each with the reason. A name that
+    comes again is the first one's."""
     tools: dict[str, ToolDefinition] = {}
     dropped: list[DroppedTool] = []
     for each in found:
-        made = definition_of(each)
+        made = each
         if isinstance(made, ToolDefinition) and refused and made.name in refused:
             made = DroppedTool(made.name, refused[made.name])
         if isinstance(made, DroppedTool):

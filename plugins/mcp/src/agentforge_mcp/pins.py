@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +19,56 @@ from typing import Any
 from agentforge.errors import ConfigurationError
 from agentforge_mcp.definition import ToolDefinition
 
-__all__ = ("PinnedChanges", "changes_from", "digest_of", "pins_of", "read_pins", "write_pins")
+__all__ = (
+    "PinnedChanges",
+    "changes_from",
+    "digest_of",
+    "looking",
+    "pins_fault",
+    "pins_of",
+    "read_pins",
+    "write_pins",
+)
 
 _ABOUT = (
     "Pins of MCP tools: own name to digest of what the server says of it. Written by 'agentforge mcp inspect --pin'."
 )
+
+
+#: Whether somebody looks at the tools to pin them: then a file that is still to be written is no fault.
+_looking: ContextVar[bool] = ContextVar("mcp_looking", default=False)
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """While ``agentforge mcp inspect`` shows the tools of a server, and may write their pins."""
+    before = _looking.set(True)
+    try:
+        yield
+    finally:
+        _looking.reset(before)
+
+
+def pins_fault(path: Path, server: str) -> ConfigurationError | None:
+    """What is wrong with the file of pins of a server, by its bean's id: that it is not there, cannot be read, or has
+    no part for this server. Nobody looked at the tools then, and to offer them all would open what pins close."""
+    try:
+        found = read_pins(path, server)
+    except ConfigurationError as error:
+        return error
+    if found is not None or _looking.get():
+        return None
+    what = f"has no pins of {server!r}" if path.exists() else "is not there"
+    return ConfigurationError(
+        f"the file of pins '{_short(path)}' {what}",
+        next_step=f"Look at the tools and write it: agentforge mcp inspect {server} --pin {_short(path)}.",
+    )
+
+
+def _short(path: Path) -> str:
+    """As somebody types it where the program runs."""
+    there = os.path.abspath(path)
+    return os.path.relpath(there) if there.startswith(os.getcwd() + os.sep) else there
 
 
 def digest_of(definition: ToolDefinition) -> str:
@@ -28,7 +76,7 @@ def digest_of(definition: ToolDefinition) -> str:
     does not count.
 
     >>> digest_of(ToolDefinition("ping"))[:14]
-    'sha256:8d10951'
+    'sha256:5edfa4d'
     """
     said: dict[str, Any] = {
         "name": definition.name,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import mcp_types as types
@@ -12,10 +13,11 @@ from mcp.client import ClientRequestContext
 
 from agentforge_mcp.definition import McpPrompt, McpResource, ToolDefinition
 from agentforge_mcp.errors import McpConnectionError, McpLostError, McpRequestError
-from agentforge_mcp.listing import all_pages, listing_of
+from agentforge_mcp.listing import all_pages, definition_of, listing_of
 from agentforge_mcp.rpc_codes import FAILED, NOT_SENT, REFUSED, UNREADABLE
 from agentforge_mcp.server_log import shown
 from agentforge_mcp.session import is_lost
+from agentforge_mcp.start_faults import address_of
 
 if TYPE_CHECKING:
     from agentforge_mcp.connection import Listener, McpConnection
@@ -25,6 +27,7 @@ __all__ = ("call_tool", "get_prompt", "list_prompts", "list_resources", "list_to
 
 _T = TypeVar("_T")
 _UNPARSED = ("Failed to parse SSE message", "SSE stream failed")  # what the SDK says of a stream of events
+_MOST_AT_ONCE = 20  # things that a server may ask for before it is asked again
 _STATE_ONLY = 0.1  # seconds before a server that only wants its state back is asked again
 
 
@@ -38,18 +41,19 @@ async def list_tools(connection: McpConnection) -> tuple[ToolDefinition, ...]:
             async def ask(life: Life, session: ClientSession) -> tuple[list[Any], str | None]:
                 assert life.dispatcher is not None
                 result = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-                raw = life.dispatcher.page["tools"]
-                kept = {each.name for each in result.tools}
-                for each in raw:
-                    name = each.get("name") if isinstance(each, dict) else None
-                    schema = each.get("inputSchema") if isinstance(each, dict) else None
-                    if isinstance(name, str) and name not in kept and isinstance(schema, dict):
-                        kind = schema.get("type", "object")
-                        said = f"its schema is of type {shown(repr(kind), 40)}, not object"
-                        refused[name] = said if kind != "object" else "its x-mcp-header marks break the protocol"
-                return list(raw), result.next_cursor
+                raw: list[Any] = life.dispatcher.page["tools"]
+                refused.update(_refused(raw, {each.name for each in result.tools}))
+                return raw, result.next_cursor
 
-            return await _asked(connection, "tools/list", ask, timeout=connection.options.start_timeout)
+            raw, following = await _asked(connection, "tools/list", ask, timeout=connection.options.start_timeout)
+            judged = []
+            for each in raw:
+                made = definition_of(each)
+                if isinstance(made, ToolDefinition):
+                    made = replace(made, description=connection.secrets.mask(made.description))
+                judged.append(made)
+                await asyncio.sleep(0)  # a large schema takes its time, and others want theirs
+            return judged, following
 
         try:
             found, warnings = await all_pages(
@@ -62,6 +66,17 @@ async def list_tools(connection: McpConnection) -> tuple[ToolDefinition, ...]:
     listing = listing_of(found, warnings, refused)
     connection.dropped, connection.warnings = listing.dropped, listing.warnings
     return listing.tools
+
+
+def _refused(raw: list[Any], kept: set[str]) -> Iterator[tuple[str, str]]:
+    """Names of what the SDK did not take, each with the reason."""
+    for each in raw:
+        name = each.get("name") if isinstance(each, dict) else None
+        schema = each.get("inputSchema") if isinstance(each, dict) else None
+        if isinstance(name, str) and name not in kept and isinstance(schema, dict):
+            kind = schema.get("type", "object")
+            said = f"its schema is of type {shown(repr(kind), 40)}, not object"
+            yield name, said if kind != "object" else "its x-mcp-header marks break the protocol"
 
 
 async def call_tool(
@@ -259,7 +274,8 @@ def _read(connection: McpConnection, life: Life, what: str, error: MCPError) -> 
     text = shown(connection.secrets.mask(error.message), 2_000)
     if error.code == NOT_SENT:
         return McpConnectionError(
-            f"the MCP server {name!r} cannot be reached: {text}", next_step="See whether it runs, and the url."
+            f"the MCP server {name!r}{address_of(connection.server, connection.secrets)} cannot be reached: {text}",
+            next_step="See whether it runs, and the url.",
         )
     if error.code == UNREADABLE:
         return _unreadable(connection, what, text)
@@ -290,6 +306,8 @@ async def _answered(
         if not isinstance(result, types.InputRequiredResult):
             return result
         responses: dict[str, Any] = {}
+        if len(result.input_requests or {}) > _MOST_AT_ONCE:
+            raise MCPError(types.INVALID_REQUEST, f"it asks for more than {_MOST_AT_ONCE} things at once")
         for key, request in (result.input_requests or {}).items():
             meta = request.params.meta if request.params else None
             context = ClientRequestContext(session=session, request_id=key, meta=meta)

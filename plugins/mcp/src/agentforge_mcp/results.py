@@ -150,13 +150,14 @@ def _bounded(text: str, left: int) -> str:
 
 
 def _said(parts: Iterable[Content], structured: Any) -> bool:
-    """Whether a text is the structured value: as JSON, or the one value that a server put into an object."""
-    inner = structured["result"] if isinstance(structured, dict) and list(structured) == ["result"] else structured
+    """Whether a text is the structured value: as JSON, or the one value that a server put into an object; blanks at
+    the end aside."""
+    inner = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else structured
     values = {_canonical(structured), _canonical(inner)}
     for part in parts:
         if not isinstance(part, TextContent):
             continue
-        if isinstance(inner, str) and part.text == inner:
+        if isinstance(inner, str) and part.text.rstrip() == inner.rstrip():
             return True
         try:
             if _canonical(json.loads(part.text)) in values:

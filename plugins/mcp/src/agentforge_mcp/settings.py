@@ -44,7 +44,7 @@ class McpSettings(ViewSettings):
     trust: Literal["untrusted", "trusted"] = "untrusted"
     """Kept with every tool, for policies."""
     effects: dict[str, Literal["read", "write"]] = Field(default_factory=dict)
-    """The effect of tools by own name or pattern; the first that fits decides. What a server says is only a hint."""
+    """The effect of tools by own name or pattern; later ones override. What a server says is only a hint."""
     serial: bool | tuple[str, ...] = False
     """Calls never run side by side: true for all tools, or names and patterns of some."""
     resources: Literal["tools"] | None = None
@@ -73,7 +73,7 @@ class McpSettings(ViewSettings):
     """A version of the protocol; auto: the newest, with fall-back to earlier ones."""
     pins: str | dict[str, str] | None = None
     """Digests of the tools as somebody looked at them: a file of 'agentforge mcp inspect NAME --pin', relative to the
-    file the bean stands in, or own names with digests. Unset: those of the first listing."""
+    file the bean stands in, or own names with digests. Unset: those of the first listing. What is in none is new."""
     on_change: Literal["report", "block"] = "report"
     """What becomes of a tool that is new or not as it was pinned: offered and reported, or held back."""
     elicitation: Annotated[Any, Ref()] | None = None

@@ -34,8 +34,9 @@ ToolFilter = Callable[[ToolDefinition, ServerInfo], bool]
 class SourceOptions:
     """What is made of a server's tools.
 
-    ``view`` leaves out, renames and prefixes; ``filter`` says of each whether to offer it. ``effects`` are own names
-    or patterns of them, the first that fits decides: what a server says of its tools is never enough. ``serial`` are
+    ``view`` leaves out, renames and prefixes; ``left_out`` says of an own name whether it leaves that out, so that
+    nothing is said about such a tool. ``filter`` says of each whether to offer it. ``effects`` are own names
+    or patterns of them, the last that fits decides: what a server says of its tools is never enough. ``serial`` are
     patterns of tools that never run side by side. ``pins`` are the digests of tools that somebody looked at, by own
     name; without any, those of the first listing count. ``on_change`` says what becomes of a tool that is not as it was
     pinned: reported, or held back. ``required``: whether the program is not to start without the server; ``lazy``:
@@ -44,6 +45,7 @@ class SourceOptions:
     """
 
     view: Callable[[Sequence[BoundTool]], Sequence[BoundTool]] | None = None
+    left_out: Callable[[str], bool] | None = None
     filter: ToolFilter | None = None
     effects: Mapping[str, Effect] = field(default_factory=dict)
     serial: tuple[str, ...] = ()
@@ -154,6 +156,21 @@ class McpTools:
         """What was last listed; ``None`` before that."""
         return self._offered
 
+    def why_held_back(self, name: str) -> str | None:
+        """Why the tool of this own name is held back; ``None`` where it is not."""
+        if name not in self.held_back:
+            return None
+        return "is not as it was pinned" if name in (self._pins or {}) else "is new"
+
+    @property
+    def accepting(self) -> str:
+        """How to accept the tools as they are now, as a sentence."""
+        return f"{self._accepting()}."
+
+    def warn(self, text: str) -> None:
+        """Say something about the tools in the log, once."""
+        self._say(text)
+
     async def refresh(self) -> bool:
         """Read the list now; whether that changed what is offered. Raises what went wrong; then the last one stays."""
         before = self._offered
@@ -246,19 +263,22 @@ class McpTools:
         if info is None:
             raise McpConnectionError(f"the MCP server {self.connection.name!r} went away while its tools were listed")
         for bad in self.connection.dropped:
+            if self._left_out(bad.name):
+                continue
             self._say(f"the tool {bad.name!r} of the MCP server {self.connection.name!r} is left out: {bad.reason}")
         for warning in self.connection.warnings:
             self._say(f"the tool list of the MCP server {self.connection.name!r}: {warning}")
         self._compare(definitions)
         kept = [each for each in definitions if each.name not in self.held_back and self._wanted(each, info)]
-        for each in kept:
-            for flag in each.flags:
-                self._say(f"the tool {each.name!r} of the MCP server {self.connection.name!r}: {flag}")
         self.definitions = definitions
         shape = (info.name, info.version, tuple((each.name, each.digest) for each in kept))
         if self._offered is None or shape != self._shape:
             self._offered = bound_tools(self._binding, kept, info)
             self._shape = shape
+        offered = {each.origin.name for each in self._offered if each.origin is not None}
+        for each in kept:
+            for flag in each.flags if each.name in offered else ():
+                self._say(f"the tool {each.name!r} of the MCP server {self.connection.name!r}: {flag}")
 
     def _compare(self, definitions: tuple[ToolDefinition, ...]) -> None:
         """With the pins; what is not as it was is reported, or held back."""
@@ -268,7 +288,8 @@ class McpTools:
         found = changes_from(self._pins, definitions)
         block = self.options.on_change == "block"
         self.held_back = (*found.changed, *found.new) if block else ()
-        done = "it is held back until it is accepted" if block else "it is offered all the same"
+        accepting = self._accepting()
+        done = f"it is held back; {accepting}" if block else f"it is offered all the same; {accepting}"
         for names, what in ((found.changed, "is not as it was pinned"), (found.new, "is new")):
             for name in names:
                 digest = next(each.digest for each in definitions if each.name == name)
@@ -276,6 +297,9 @@ class McpTools:
                 details = {"server": self.connection.name, "tool": name, "digest": digest, "held_back": block}
                 if self._say(text, key=f"{text} {digest}"):
                     self._notices.append(Notice("mcp_tool_changed", text, details))
+
+    def _left_out(self, name: str) -> bool:
+        return self.options.left_out is not None and self.options.left_out(name)
 
     def _wanted(self, definition: ToolDefinition, info: ServerInfo) -> bool:
         if self.options.filter is None:
@@ -288,6 +312,9 @@ class McpTools:
             return False
 
     # -- small things ----------------------------------------------------------------------------
+
+    def _accepting(self) -> str:
+        return f"'agentforge mcp inspect {self.connection.name} --pin FILE' accepts it"
 
     def _changed(self) -> None:
         self._changes += 1

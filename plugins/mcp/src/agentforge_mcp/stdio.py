@@ -97,6 +97,12 @@ class StdioTransport:
                 **options,
             )
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and server.cwd is not None and not server.cwd.is_dir():
+                # The system says the same of this as of a program that is missing, and names the program.
+                raise McpConnectionError(
+                    f"the MCP server {self._name!r} could not be started: there is no folder '{server.cwd}'",
+                    next_step="It is the one to run in: make it, or give another one as cwd.",
+                ) from None
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise McpConnectionError(
                 f"the MCP server {self._name!r} could not be started: {server.command[0]!r}: {reason}",
@@ -232,7 +238,7 @@ class _Program(asyncio.SubprocessProtocol):
     def _finish(self) -> None:
         if not self.ended.is_set():
             if self._buffer and self._skipped is None and not self._let_go:
-                self._line(bytes(self._buffer))
+                self._line(bytes(self._buffer), last=True)
             self._buffer.clear()
             self.ended.set()
             self.writable.set()
@@ -263,7 +269,8 @@ class _Program(asyncio.SubprocessProtocol):
         if len(self.messages) >= _WAITING:
             self._hold(True)
 
-    def _line(self, line: bytes) -> None:
+    def _line(self, line: bytes, *, last: bool = False) -> None:
+        """One line; the ``last`` one may have been cut by the end of the program, which says more than that."""
         line = line.strip()
         if not line:
             return
@@ -275,7 +282,8 @@ class _Program(asyncio.SubprocessProtocol):
                 self._line(each)
             if not several:
                 self._log.noise(line[:_SHOWN], "a line that is no message")
-                self._fail(answered_id(line[:_SHOWN], line[-_END:]), "it is a line that is no message")
+                if not last:
+                    self._fail(answered_id(line[:_SHOWN], line[-_END:]), "it is a line that is no message")
             return
         self._deliver(SessionMessage(message))
 

@@ -24,6 +24,7 @@ from agentforge_mcp.errors import McpConnectionError
 from agentforge_mcp.http_answers import Answer, error_answer, request_id
 from agentforge_mcp.options import HttpServer, TokenProvider
 from agentforge_mcp.rpc_codes import LOST, NOT_SENT, UNREADABLE
+from agentforge_mcp.start_faults import connection_words
 
 __all__ = ("HttpTransport",)
 
@@ -177,7 +178,7 @@ class _Bounded(httpx2.AsyncBaseTransport):
         try:
             response = await self._inner.handle_async_request(request)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol) as error:
-            return error_answer(request, NOT_SENT, f"no connection to the server: {type(error).__name__}: {error}")
+            return error_answer(request, NOT_SENT, connection_words(error))
         except httpx2.TransportError as error:
             return error_answer(request, LOST, f"the connection ended: {type(error).__name__}: {error}")
         if request_id(request) is not None:

@@ -33,7 +33,7 @@ Type = Callable[..., Done]
 def configuration(tmp_path: Path) -> Path:
     """A file with a server that is there and one that is not, and with more that these commands have no use for."""
     beans: dict[str, Any] = {
-        "plain": {"type": "mcp.stdio", "command": [sys.executable, str(SERVER)], "prefix": "p_"},
+        "plain": {"type": "mcp.stdio", "command": [sys.executable, "-I", "-S", str(SERVER)], "prefix": "p_"},
         "gone": {"type": "mcp.stdio", "command": [MISSING]},
         "model": {"type": "openai.chat", "base_url": "http://127.0.0.1:1", "model": "x", "api_key": "sk-canary-1"},
         "assistant": {"type": "chat_client", "model": "model", "tools": ["plain", "gone"]},
@@ -145,6 +145,26 @@ def test_pins_are_written_and_a_change_is_seen(typed: Type, configuration: Path)
     assert "\necho (not offered)\n" in text
 
 
+def test_pins_that_are_still_to_be_written_keep_nobody_from_writing_them(typed: Type, configuration: Path) -> None:
+    """The command that every other one names; a tool that is not in them is held back, and that is said."""
+    data = json.loads(configuration.read_text())
+    pins = configuration.with_name("pins.json")
+    data["beans"]["plain"] |= {"pins": "pins.json", "on_change": "block"}
+    configuration.write_text(json.dumps(data))
+    asked = f"agentforge mcp inspect plain --pin {pins}"
+    for words in (["list"], ["call", "plain", "echo", '{"text": "x"}']):
+        done = typed(*words)
+        assert done.code == 1 and "pins.json' is not there" in done.err and asked in done.err
+    assert typed("inspect", "plain", "--pin", str(pins)).code == 0
+    assert typed("call", "plain", "echo", '{"text": "x"}').out == "x\n"
+    written = json.loads(pins.read_text())
+    del written["servers"]["plain"]["echo"]
+    pins.write_text(json.dumps(written))
+    done = typed("call", "plain", "echo", '{"text": "x"}')
+    assert "the tool 'echo' of the server 'plain' is held back: it is new" in done.err
+    assert "next: 'agentforge mcp inspect plain --pin FILE' accepts it." in done.err
+
+
 @pytest.mark.parametrize("tool", ["echo", "p_echo"])
 def test_call_prints_what_the_tool_gives(typed: Type, tool: str) -> None:
     """By the server's name for it or by ours; arguments as words or on standard input."""
@@ -202,3 +222,13 @@ def test_help_lists_the_commands(typed: Type) -> None:
     """Each with its arguments and what it does."""
     done = typed("--help")
     assert [line.split()[0] for line in done.out.splitlines()[3:]] == ["serve", "list", "inspect", "call"]
+
+
+def test_inspect_does_not_name_itself_as_the_next_step(tmp_path: Path, typed: Type, configuration: Path) -> None:
+    """It is what the others name."""
+    data = json.loads(configuration.read_text())
+    data["beans"]["gone"]["command"] = [sys.executable, "-c", "raise SystemExit(3)"]
+    configuration.write_text(json.dumps(data))
+    done = typed("inspect", "gone")
+    assert "exited with code 3" in done.err and "next: See what it writes" in done.err
+    assert "mcp inspect" not in done.err and "mcp inspect" in typed("call", "gone", "x").err

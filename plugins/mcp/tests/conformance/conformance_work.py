@@ -1,4 +1,4 @@
-"""What `conformance_client.py` does for a scenario; run as a program it stays, and does it for many.
+"""What `conformance_client.py` does for a scenario, and the service that does it for many of those programs.
 
 Every tool is called the way that a model's call goes, with the arguments that the suite dictates, or made from its
 schema; resources and prompts are read. What a server answers is the suite's affair: it watches the wire.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,20 +87,10 @@ async def done(url: str, context: str) -> tuple[int, str]:
         return 1, f"{type(error).__name__}: {error.message}"
 
 
-async def stay() -> None:
-    """Do what other programs ask for, until whoever started this one lets go of its standard input."""
-
-    async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = json.loads(await reader.readline())
-        code, said = await done(task["url"], task["context"])
-        writer.write(json.dumps({"code": code, "said": said}).encode())
-        await writer.drain()
-        writer.close()
-
-    async with await asyncio.start_server(one, "127.0.0.1", 0) as server:
-        print(server.sockets[0].getsockname()[1], flush=True)
-        await asyncio.to_thread(sys.stdin.read)
-
-
-if __name__ == "__main__":
-    asyncio.run(stay())
+async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Do what another program asks for, and say how it went: a handler for ``asyncio.start_server``."""
+    task = json.loads(await reader.readline())
+    code, said = await done(task["url"], task["context"])
+    writer.write(json.dumps({"code": code, "said": said}).encode())
+    await writer.drain()
+    writer.close()

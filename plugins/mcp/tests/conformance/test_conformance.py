@@ -8,21 +8,32 @@ every scenario that is about tools, and the tables below say why the others are 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from agentforge import AgentForge
+from agentforge_mcp.serve import McpServer
+from plugins.mcp.tests.conformance.conformance_work import one
+from plugins.mcp.tests.support import Loop
+
 HERE = Path(__file__).parent
 SUITE = HERE.parent / ".servers" / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 VERSIONS = ("2025-11-25", "2026-07-28")
 PATIENCE = 120
+#: The suite starts it for each scenario, and most are of those that are not answered: no Python for them.
+CLIENT_SCRIPT = """case "$MCP_CONFORMANCE_SCENARIO" in auth/*|sep-2640-*) exit 0;; esac
+exec {python} -I -S {client} "$@"
+"""
 
 CLIENT = {
     "2025-11-25": {
@@ -129,29 +140,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, s
         pytest.skip("the conformance suite is not installed under plugins/mcp/tests/.servers; see the Makefile")
     output = tmp_path_factory.mktemp("conformance")
     environment = {**os.environ, "PATH": f"{program}{os.pathsep}{os.environ['PATH']}"}
-    client = HERE / "conformance_client.py"
-    server = subprocess.Popen(
-        [program / "agentforge", "mcp", "serve", "--config", HERE / "agentforge.yaml"],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    resident = subprocess.Popen(
-        [sys.executable, HERE / "conformance_work.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert server.stderr is not None and resident.stdin is not None and resident.stdout is not None
+    command = output / "client.sh"
+    command.write_text(CLIENT_SCRIPT.format(python=sys.executable, client=HERE / "conformance_client.py"))
+    loop = Loop()
+    serving = Serving()
     try:
-        said = server.stderr.readline()
-        address = re.search(r"http://127\.0\.0\.1:\d+/mcp", said)
-        assert address is not None, said + server.stderr.read()
-        url = address[0].replace("127.0.0.1", "localhost")  # by its number the suite does not try other names
-        environment["CONFORMANCE_PORT"] = resident.stdout.readline().strip()
-        command = f"{sys.executable} {client}"
+        url, environment["CONFORMANCE_PORT"] = loop.run(serving.start())
         started = {
             (side, version): _suite(
                 node,
                 side,
-                *(("--command", command) if side == "client" else ("--url", url)),
+                *(("--command", f"sh {command}") if side == "client" else ("--url", url)),
                 *("--suite", "all", "--spec-version", version, "-o", str(output / f"{side}-{version}")),
                 environment=environment,
             )
@@ -160,13 +159,36 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, s
         }
         yield {key: _run_of(process) for key, process in started.items()}
     finally:
-        resident.stdin.close()
-        server.terminate()
-        resident.wait(PATIENCE)
-        server.stderr.read()
-        server.stderr.close()
-        resident.stdout.close()
-        assert server.wait(PATIENCE) == 128 + 15
+        loop.run(serving.end())
+        loop.close()
+
+
+class Serving:
+    """What ``agentforge mcp serve`` serves of the file beside this one, and the service behind the client program; both
+    in this process, which has loaded the SDK already."""
+
+    def __init__(self) -> None:
+        self._stack = AsyncExitStack()
+
+    async def start(self) -> tuple[str, str]:
+        """The server's address, and the service's port."""
+        app = await self._stack.enter_async_context(AgentForge.load(HERE / "agentforge.yaml"))
+        server: McpServer = await app.resolve("server")
+        ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        serve = asyncio.create_task(server.serve_http(ready=ready.set_result))
+        self._stack.push_async_callback(self._ended, serve)
+        service = await self._stack.enter_async_context(await asyncio.start_server(one, "127.0.0.1", 0))
+        # By its number the suite does not try other names.
+        url = (await ready).replace("127.0.0.1", "localhost")
+        return url, str(service.sockets[0].getsockname()[1])
+
+    async def end(self) -> None:
+        """End both."""
+        await self._stack.aclose()
+
+    async def _ended(self, serve: asyncio.Task[None]) -> None:
+        serve.cancel()
+        await asyncio.wait([serve])
 
 
 @pytest.mark.parametrize(("version", "scenario"), [(v, name) for v in VERSIONS for name in sorted(CLIENT[v])])

@@ -42,6 +42,11 @@ class Helper(Protocol):
     async def explain(self, question: str) -> str:
         "Explain the rules."
         ...
+
+class Plain(Protocol):
+    async def explain(self, question: str) -> str:
+        "Explain the rules, to no model."
+        ...
 """
 BEANS: Mapping[str, Any] = {
     "desk": {"type": "python_tools", "component": "Desk"},
@@ -136,7 +141,11 @@ async def test_who_calls_is_fixed_in_the_file(
         ({"service": "service", "transport": "http"}, "server", "a server over HTTP needs a token"),
         ({"service": "service", "token": "      "}, "server", "the token is too short"),
         ({"service": "service", "token": "tin-9"}, "server", "the token is too short"),
-        ({"service": "service", "insecure_no_token": True, "host": "192.0.2.1"}, "server", "is for loopback addresses"),
+        (
+            {"service": "service", "insecure_no_token": True, "host": "192.0.2.1"},
+            "server",
+            "counts on loopback",
+        ),
         ({"service": "service", "host": "0.0.0.0"}, "server", "allowed_hosts must say by which names"),
         ({"service": "service", "port": 70000}, "port", "65535"),
         ({"service": "service", "page_size": 0}, "page_size", "1"),
@@ -253,6 +262,35 @@ def test_the_program_serves_over_http_until_a_signal(folder: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+AGENTS = {
+    "plain": {"type": "ai_service", "interface": "Plain", "client": "assistant"},
+    "server": {"type": "mcp.server", "service": "service"},
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--http", "--agent", "desk"], 1, "its type is python_tools"),
+        (["--http", "--agent", "desk"], 1, "next: There is assistant, helper."),
+        (["--http", "--agent", "plain"], 1, "the bean 'plain' is an AI service of which no method is a tool"),
+        (["--http", "--agent", "helpr"], 1, "next: Did you mean 'helper'?"),
+        (["--http"], 1, "words.yaml:"),
+        (["--http"], 1, "next: Set beans.server.token to "),
+        (["--port", "0", "--stdio"], 2, "agentforge mcp serve: --host and --port are for HTTP"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_the_words_ask_for_has_to_fit(folder: Path, words: list[str], code: int, said: str) -> None:
+    """Assistants are chat clients and AI services with tools, and only these are proposed; a missing token is told with
+    its setting and its file."""
+    path = folder / "words.yaml"
+    path.write_text(json.dumps({"agentforge": 1, "scan": ["served_desk"], "beans": {**BEANS, **AGENTS}}, indent=1))
+    err = io.StringIO()
+    assert run(["mcp", "serve", *words, "--config", str(path)], stderr=err, environment={}) == code
+    assert said in err.getvalue()
 
 
 @pytest.mark.parametrize(

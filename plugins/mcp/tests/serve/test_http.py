@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import socket
 from collections.abc import AsyncIterator, Mapping, MutableMapping
@@ -99,7 +100,14 @@ OPTIONS = HttpOptions(
 
 
 async def status_of(headers: Mapping[str, str], path: str = "/mcp", options: HttpOptions = OPTIONS) -> int:
-    """What a request gets before anything of it is read; 0: it is let in."""
+    """The status of `answer_to`."""
+    return (await answer_to(headers, path, options))[0]
+
+
+async def answer_to(
+    headers: Mapping[str, str], path: str = "/mcp", options: HttpOptions = OPTIONS
+) -> tuple[int, str, bytes | None]:
+    """What a request gets before anything of it is read, in which words, and how it is told to prove itself."""
     answers: list[MutableMapping[str, Any]] = []
 
     async def send(message: MutableMapping[str, Any]) -> None:
@@ -113,9 +121,10 @@ async def status_of(headers: Mapping[str, str], path: str = "/mcp", options: Htt
 
     fields = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     await Guard(app, options, PORT)({"type": "http", "path": path, "headers": fields}, receive, send)
-    if answers[0]["status"] == 401:
-        assert (b"www-authenticate", b"Bearer") in answers[0]["headers"]
-    return int(answers[0]["status"])
+    if not answers[0]["status"]:
+        return 0, "", None
+    text = json.loads(answers[1]["body"])["error"]["message"]
+    return int(answers[0]["status"]), text, dict(answers[0]["headers"]).get(b"www-authenticate")
 
 
 @pytest.mark.parametrize(
@@ -162,6 +171,31 @@ async def test_who_is_let_in(headers: Mapping[str, str], status: int, caplog: py
     caplog.set_level(logging.DEBUG)
     assert await status_of(headers) == status
     assert TOKEN[:-1] not in caplog.text
+
+
+NEEDED = (401, "a bearer token is needed", b"Bearer")
+WRONG = (401, "the bearer token is not the server's", b'Bearer error="invalid_token"')
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [
+        ({}, NEEDED),
+        ({"authorization": TOKEN}, NEEDED),
+        ({"authorization": f"Basic {TOKEN}"}, NEEDED),
+        ({"authorization": "Bearer "}, NEEDED),
+        ({"authorization": f"Bearer {TOKEN}", "Authorization": "Bearer other"}, NEEDED),
+        ({"authorization": f"Bearer {TOKEN}x"}, WRONG),
+        ({"authorization": f"bearer {TOKEN[:-1]}"}, WRONG),
+    ],
+    ids=str,
+)
+async def test_a_missing_token_and_a_wrong_one_are_told_apart(
+    given: Mapping[str, str], answer: tuple[int, str, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the answer and in the log, which have nothing of the token."""
+    assert await answer_to({**OUR, **given}) == answer
+    assert [each.getMessage() for each in caplog.records] == [f"refused a request for '/mcp': {answer[1]}"]
 
 
 @pytest.mark.parametrize(
@@ -226,24 +260,42 @@ async def test_its_end_ends_what_runs() -> None:
     assert "The call was cancelled." in answered.text
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"token": None}, {"token": ""}, {"token": None, "insecure_no_token": True, "host": "0.0.0.0"}],
-    ids=["none", "empty", "everywhere"],
+EVERYBODY = "a server over HTTP needs a token, else everybody who reaches the port can call the tools"
+LOOPBACK_ALONE = (
+    "a server over HTTP needs a token: insecure_no_token counts on loopback addresses alone, and the host is '0.0.0.0'"
 )
-async def test_without_a_token_nothing_is_served(options: dict[str, Any]) -> None:
-    """Unless it is said that it is meant so, and then on loopback alone."""
-    with pytest.raises(ConfigurationError, match="needs a token"):
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"token": None}, EVERYBODY),
+        ({"token": ""}, EVERYBODY),
+        ({"token": None, "insecure_no_token": True, "host": "0.0.0.0"}, LOOPBACK_ALONE),
+        ({"host": "0.0.0.0"}, "with host '0.0.0.0', allowed_hosts must say by which names the server is reached"),
+    ],
+    ids=["none", "empty", "everywhere", "nameless"],
+)
+async def test_without_a_token_nothing_is_served(options: dict[str, Any], said: str) -> None:
+    """Unless it is said that it is meant so, and then on loopback alone; nor where no request could name the server."""
+    with pytest.raises(ConfigurationError) as caught:
         async with serving(**options):
             pytest.fail("it is served")
+    assert caught.value.message == said
 
 
 async def test_an_address_that_cannot_be_had_is_an_error_in_words() -> None:
-    """As when another program listens there."""
+    """As when another program listens there, or the machine has no such address; with what to change."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(ConfigurationError, match=f"the server cannot listen on 127.0.0.1 port {port}: "):
-            async with serving(port=port):
-                pytest.fail("it is served")
+        for host, said in [
+            ("127.0.0.1", "another port with --port"),
+            ("192.0.2.1", "with --host"),
+            ("a" * 64, "--host"),
+        ]:
+            with pytest.raises(ConfigurationError, match=f"cannot listen on {host} port {port}: ") as caught:
+                async with serving(host=host, port=port):
+                    pytest.fail("it is served")
+            assert said in (caught.value.next_step or "")

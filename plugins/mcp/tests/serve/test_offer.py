@@ -240,7 +240,7 @@ async def test_a_gate_that_fails_hides_everything(caplog: pytest.LogCaptureFixtu
         (("add", "w*"), (), ["add", "wait", "who", "work"]),
         ((), ("w*", "big", "fail", "leak", "picture"), ["add", "refund"]),
         (("w*",), ("work",), ["wait", "who"]),
-        (("nothing",), (), []),
+        (("nothing*",), (), []),
     ],
 )
 async def test_patterns_choose_what_is_offered(only: Sequence[str], without: Sequence[str], names: list[str]) -> None:
@@ -250,6 +250,50 @@ async def test_patterns_choose_what_is_offered(only: Sequence[str], without: Seq
     if "refund" not in names:
         with pytest.raises(UnknownToolError):
             await called(tools, "refund", {"order": "A1"})
+
+
+@pytest.mark.parametrize("setting", ["only", "except"])
+@pytest.mark.parametrize(
+    ("pattern", "certain", "said", "is_error"),
+    [
+        ("refnud", True, "Did you mean 'refund'?", True),
+        ("zzz", True, "There is add, refund", True),
+        ("refnud", False, "Did you mean 'refund'?", False),
+        ("refnd*", True, "Did you mean 'refund'?", False),
+        ("re*", True, None, False),
+        ("refund", True, None, False),
+    ],
+)
+async def test_a_pattern_that_fits_nothing_is_told(
+    setting: str, pattern: str, certain: bool, said: str | None, is_error: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A plain name is an error where all tools are known, and a warning where one of that name may still come; with
+    wildcards it is a warning, once."""
+
+    class Later:
+        async def tools(self, run: Run) -> Sequence[BoundTool]:
+            return ()
+
+    patterns: dict[str, Any] = {"without" if setting == "except" else setting: ["add", pattern]}
+    tools = served(more=() if certain else (Later(),), **patterns)
+    message = f"{setting}: no tool on offer is named {pattern!r}"
+    if is_error:
+        for _ in range(2):  # also where the first was caught
+            with pytest.raises(ConfigurationError) as caught:
+                await tools.listing()
+            assert caught.value.message == message
+            assert caught.value.next_step is not None and caught.value.next_step.startswith(said or "-")
+        return
+    for _ in range(2):
+        await tools.listing()
+    texts = [each.getMessage() for each in caplog.records]
+    assert texts == ([] if said is None else [f"{message}. {said}"])
+
+
+async def test_what_the_roles_may_not_do_is_no_unknown_name() -> None:
+    """A tool that a gate keeps from these roles is there, and may be named."""
+    tools = served(ToolService(Desk(), gates=[Roles()]), without=["refund"])
+    assert "add" in [each.name for each in await tools.listing()]
 
 
 async def test_the_list_is_the_same_object_until_it_changes() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -21,8 +22,9 @@ from agentforge.errors import ConfigurationError
 from agentforge.model import AudioContent, Content, FileContent, ImageContent, TextContent, ToolSpecification
 from agentforge.tool import BoundTool, tool
 from agentforge.tool.execution import Run, ToolContext, ToolExecutionResult, ToolService, bound_tool_from
-from agentforge_mcp.serve import McpServer
+from agentforge_mcp.serve import HttpOptions, McpServer
 from agentforge_mcp.serve.content import result_of
+from agentforge_mcp.serve.wire import StdioWire
 
 BOTH = pytest.mark.parametrize("mode", ["auto", "legacy"])
 PNG = base64.b64encode(b"png").decode()
@@ -349,16 +351,55 @@ async def test_a_cursor_of_another_list_is_refused() -> None:
 async def test_tools_that_cannot_be_listed_are_an_error_of_the_protocol(
     mode: str, error: Exception, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With our words, and never with those of somebody's code."""
+    """Later than at the start; with our words, and never with those of somebody's code."""
+
+    class Failing:
+        broken = False
+
+        async def tools(self, run: Run) -> Sequence[BoundTool]:
+            if self.broken:
+                raise error
+            return ()
+
+    source = Failing()
+    async with connected(mode, source) as client:
+        source.broken = True
+        with pytest.raises(MCPError) as caught:
+            await client.list_tools()
+    assert (caught.value.code, caught.value.message) == (types.INTERNAL_ERROR, text)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ConfigurationError("there is no such place"), "there is no such place"),
+        (ValueError("not there"), "the tools could not be listed: ValueError: not there"),
+    ],
+    ids=["ours", "theirs"],
+)
+async def test_nothing_is_served_whose_tools_cannot_be_listed_at_the_start(error: Exception, text: str) -> None:
+    """Over either way it is an error of ours, raised alone and in no group, and the address is free again."""
 
     class Failing:
         async def tools(self, run: Run) -> Sequence[BoundTool]:
             raise error
 
-    async with connected(mode, Failing()) as client:
-        with pytest.raises(MCPError) as caught:
-            await client.list_tools()
-    assert (caught.value.code, caught.value.message) == (types.INTERNAL_ERROR, text)
+    async def over_http(server: McpServer) -> None:
+        await server.serve_http(ready=lambda url: pytest.fail("it is served"))
+
+    async def over_stdio(server: McpServer) -> None:
+        reading, writing = os.pipe()
+        try:
+            await server.serve_stdio(StdioWire(reading, writing))
+        finally:
+            os.close(reading)
+            os.close(writing)
+
+    with ToolService(Failing()) as service:
+        for serve in (over_http, over_stdio):
+            with pytest.raises(ConfigurationError) as caught:
+                await serve(McpServer(service, http=HttpOptions(port=0, token="long-enough")))
+            assert caught.value.message == text
 
 
 JSON = st.recursive(
@@ -374,6 +415,8 @@ JSON = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(JSON, st.booleans())
+@example({"": "\ud800"}, False)
+@example({"": "\ud800"}, True)
 def test_whatever_a_tool_gives_can_be_sent(value: object, escaped: bool) -> None:
     """Halves of characters, numbers that are none in JSON, deep and empty things: a message comes of it, and its
     structured content says what its text says."""

@@ -45,6 +45,11 @@ async def _call(options: argparse.Namespace, console: Console, text: str) -> Non
 
 def _offered_name(source: McpTools, wanted: str) -> str:
     """What the tool is offered by here. Raises `UnknownToolError`."""
+    why = source.why_held_back(wanted)
+    if why is not None:
+        held = UnknownToolError(f"the tool {wanted!r} of the server {source.connection.name!r} is held back: it {why}")
+        held.next_step = source.accepting
+        raise held
     offered = source.known_tools() or ()
     for tool in offered:
         if wanted in (tool.name, tool.origin.name if tool.origin is not None else None):

@@ -28,7 +28,16 @@ def arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print it; with ``--pin`` the tools are accepted as they are."""
-    found = run_in_order(_found(options, console))
+    from agentforge_mcp.errors import TRY_ALONE, McpConnectionError
+    from agentforge_mcp.pins import looking
+
+    try:
+        with looking():
+            found = run_in_order(_found(options, console))
+    except McpConnectionError as error:
+        if error.next_step is not None:  # this is what it says to do
+            error.next_step = error.next_step.replace(TRY_ALONE, "").strip()
+        raise
     if console.json:
         console.data(found)
     else:

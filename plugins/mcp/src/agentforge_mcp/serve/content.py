@@ -51,9 +51,10 @@ def _structured(result: ToolExecutionResult) -> dict[str, Any] | None:
     texts = [part.text for part in result.contents if type(part) is TextContent]
     if len(texts) != 1 or not texts[0].startswith("{"):
         return None
+    text = _sendable(texts[0])
     try:
-        found = json.loads(texts[0], parse_constant=_refuse)
-        if "\\u" in texts[0]:  # an escape may stand for half a character, which cannot be sent
+        found = json.loads(text, parse_constant=_refuse)
+        if "\\u" in text:  # an escape may stand for half a character, which cannot be sent
             found = json.loads(_sendable(json.dumps(found, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return None

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from agentforge.client import ChatClient
-from agentforge.errors import ConfigurationError
 from agentforge.tool import BoundTool, ToolSource
 from agentforge.tool.execution import ToolService
-from agentforge_mcp.serve.http_options import HttpOptions, is_loopback
+from agentforge_mcp.serve.http_options import HttpOptions, check_http
 from agentforge_mcp.serve.offer import ServedTools
 
 __all__ = ("McpServer",)
@@ -22,7 +21,8 @@ class McpServer:
     """Offers the tools of ``service`` (a chat client's are those of its service) to MCP clients.
 
     ``more`` are further tools, such as assistants, and sources of tools. ``tenant``, ``roles`` and ``tool_context`` are
-    those of every call; ``None`` takes those of the chat client. ``only`` and ``without`` are patterns of tool names.
+    those of every call; ``None`` takes those of the chat client. ``only`` and ``without`` are patterns of tool names;
+    one without wildcards that no tool has is an error at the start.
     ``http`` says how it is reached over HTTP, ``transport`` which way the program takes. With ``owns_service`` the
     service is closed with it.
     """
@@ -96,19 +96,16 @@ class McpServer:
 
         await serve_stdio(self.protocol(), max_bytes=self._max_bytes, wire=wire)
 
-    async def serve_http(self, *, ready: Callable[[str], None] | None = None) -> None:
+    async def serve_http(self, *, ready: Callable[[str], None] | None = None, protocol: Any = None) -> None:
         """Serve over streamable HTTP until cancelled; ``ready`` is told the address once it can be reached.
 
-        Raises `ConfigurationError` without a token (see `HttpOptions`), and for an address that cannot be had.
+        ``protocol`` is what `protocol` gave, for who wants to look at it meanwhile. Raises `ConfigurationError` without
+        a token (see `HttpOptions`), and for an address that cannot be had.
         """
-        if not self.http.token and not (self.http.insecure_no_token and is_loopback(self.http.host)):
-            raise ConfigurationError(
-                "a server over HTTP needs a token, so that not everybody who reaches the port can call the tools",
-                next_step='Set token: "${secret:MCP_TOKEN}" on the mcp.server bean.',
-            )
+        check_http(self.http)
         from agentforge_mcp.serve.http import serve_http
 
-        await serve_http(self.protocol(), self.http, max_bytes=self._max_bytes, ready=ready)
+        await serve_http(protocol or self.protocol(), self.http, max_bytes=self._max_bytes, ready=ready)
 
     def protocol(self) -> Any:
         """The protocol's side of it, for a transport of one's own: `agentforge_mcp.serve.protocol.ToolProtocol`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 from collections.abc import Callable, Iterator
 
@@ -20,6 +21,8 @@ __all__ = ("serve_http",)
 _MOST_SESSIONS = 1_000
 _MOST_CONNECTIONS = 1_000
 _GRACE = 1
+_OTHER_PORT = "Choose another port with --port, or 0 for any that is free."
+_OTHER_HOST = "Give an address of this machine with --host, such as 127.0.0.1."
 
 
 async def serve_http(
@@ -29,8 +32,19 @@ async def serve_http(
     max_bytes: int,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until cancelled. Raises `ConfigurationError` for an address that cannot be had."""
-    listening = _listen(options)
+    """Serve until cancelled. Raises `ConfigurationError` for an address that cannot be had, and what goes wrong with
+    the first listing of the tools."""
+    with contextlib.closing(_listen(options)) as listening:
+        await _serve(protocol, options, listening, max_bytes, ready)
+
+
+async def _serve(
+    protocol: ToolProtocol,
+    options: HttpOptions,
+    listening: socket.socket,
+    max_bytes: int,
+    ready: Callable[[str], None] | None,
+) -> None:
     port: int = listening.getsockname()[1]
     manager = StreamableHTTPSessionManager(
         protocol.server, max_request_body_size=max_bytes, max_sessions=_MOST_SESSIONS
@@ -46,7 +60,8 @@ async def serve_http(
         timeout_graceful_shutdown=_GRACE,
     )
     web = _Server(config)
-    async with manager.run(), protocol:
+    # In this order: what is raised within the manager's would come out in a group.
+    async with protocol, manager.run():
         serving = asyncio.create_task(web.serve(sockets=[listening]))
         try:
             starting = asyncio.create_task(web.up.wait())
@@ -86,11 +101,13 @@ def _listen(options: HttpOptions) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((options.host, options.port))
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         made.close()
+        why = getattr(error, "strerror", None) or error
+        is_host = not isinstance(error, OSError) or isinstance(error, socket.gaierror)
         raise ConfigurationError(
-            f"the server cannot listen on {options.host} port {options.port}: {error.strerror or error}",
-            next_step="Choose another one with --port, or 0 for any that is free.",
+            f"the server cannot listen on {options.host} port {options.port}: {why}",
+            next_step=_OTHER_HOST if is_host or getattr(error, "errno", None) == errno.EADDRNOTAVAIL else _OTHER_PORT,
         ) from None
     made.setblocking(False)
     return made

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ("LOOPBACK", "HttpOptions", "is_loopback")
+from agentforge.errors import ConfigurationError
 
+__all__ = ("EVERYWHERE", "LOOPBACK", "HttpOptions", "check_http", "is_loopback")
+
+#: Hosts that stand for every address of the machine.
+EVERYWHERE = ("0.0.0.0", "::", "")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -30,3 +34,28 @@ class HttpOptions:
 def is_loopback(host: str) -> bool:
     """Whether only programs of the same machine reach a server there."""
     return host in LOOPBACK or host.startswith("127.")
+
+
+def check_http(options: HttpOptions, *, setting: str | None = None, location: str | None = None) -> None:
+    """Raise `ConfigurationError` where there is no token and that is not meant so, or not allowed, and where no request
+    could name the server.
+
+    ``setting`` is the whole path of the token's setting where a file has it, ``location`` the server's place there.
+    """
+    if options.token or (options.insecure_no_token and is_loopback(options.host)):
+        if options.host in EVERYWHERE and not options.allowed_hosts:
+            raise ConfigurationError(
+                f"with host {options.host!r}, allowed_hosts must say by which names the server is reached",
+                location=location,
+                next_step="Set allowed_hosts: [desk.example.com] on the mcp.server bean.",
+            )
+        return
+    if options.insecure_no_token:
+        why = f": insecure_no_token counts on loopback addresses alone, and the host is {options.host!r}"
+    else:
+        why = ", else everybody who reaches the port can call the tools"
+    raise ConfigurationError(
+        f"a server over HTTP needs a token{why}",
+        location=location,
+        next_step=f'Set {setting or "token, on a bean of type mcp.server,"} to "${{secret:MCP_TOKEN}}".',
+    )

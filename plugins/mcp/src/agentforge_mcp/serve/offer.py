@@ -11,7 +11,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from agentforge.client import ChatClient
 from agentforge.errors import AgentForgeError, RunCancelledError, UnknownToolError
@@ -26,7 +25,7 @@ from agentforge.model import (
     TextContent,
     ToolExecutionRequest,
 )
-from agentforge.tool import BoundTool, ToolSource
+from agentforge.tool import BoundTool, ToolSource, known_tools
 from agentforge.tool.execution import (
     PlannedCall,
     Proceed,
@@ -41,6 +40,7 @@ from agentforge.tool.execution import (
     ToolService,
     history_of,
 )
+from agentforge_mcp.serve.patterns import check_patterns, fits_any
 
 __all__ = ("ServedTools", "Tell")
 
@@ -92,6 +92,8 @@ class ServedTools:
         self._most_waiting = max_concurrent_calls * _WAITING_PER_PLACE
         self._waiting = 0
         self._seen: tuple[Sequence[BoundTool], tuple[BoundTool, ...]] = ((), ())
+        self._names: tuple[str, ...] = ()
+        self._unchecked = bool(self._only or self._without)
         self._listed: tuple[BoundTool, ...] = ()
         self._said: set[str] = set()
 
@@ -115,13 +117,21 @@ class ServedTools:
             made.roles = self._roles
         if self._context:
             made.user_data = {**made.user_data, **self._context}
-        made.selectors = (*made.selectors, self._select)
+        made.selectors = (self._look, *made.selectors, self._select)
         return made
 
     async def listing(self) -> tuple[BoundTool, ...]:
-        """The tools on offer now; the same object as long as nothing changed."""
+        """The tools on offer now; the same object as long as nothing changed.
+
+        Raises `ConfigurationError` for a name in ``only`` or ``without`` that no tool has.
+        """
         run = self.run()
         toolset = await self._driver.toolset(run, self._sources(), None)
+        if self._unchecked:
+            # Of what stands here a tool may still come where a source does not say what it has.
+            certain = all(type(each) is tuple or known_tools(each) is not None for each in self._sources())
+            check_patterns({"only": self._only, "except": self._without}, self._names, certain=certain)
+            self._unchecked = False
         tools = await self._allowed(toolset.bound, run)
         if tools != self._listed and _declared(tools) != _declared(self._listed):
             self._listed = tools
@@ -216,6 +226,12 @@ class ServedTools:
     def _sources(self) -> tuple[ToolSource | tuple[BoundTool, ...], ...]:
         return (*self._service.sources, *self._more)
 
+    def _look(self, tools: Sequence[BoundTool], run: Run) -> Sequence[BoundTool]:
+        """All of them, before anything is left out."""
+        if self._unchecked:
+            self._names = tuple(tool.name for tool in tools)
+        return tools
+
     def _select(self, tools: Sequence[BoundTool], run: Run) -> Sequence[BoundTool]:
         """Those that the patterns name; the same objects for the same."""
         if not self._only and not self._without:
@@ -224,7 +240,7 @@ class ServedTools:
             kept = (
                 tool
                 for tool in tools
-                if (not self._only or _fits(tool.name, self._only)) and not _fits(tool.name, self._without)
+                if (not self._only or fits_any(tool.name, self._only)) and not fits_any(tool.name, self._without)
             )
             self._seen = tools, tuple(kept)
         return self._seen[1]
@@ -249,10 +265,6 @@ class ServedTools:
                     _log.warning("the gate %s could not say what may be offered, so nothing is: %s", name, error)
                 return ()
         return tools
-
-
-def _fits(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _declared(tools: Sequence[BoundTool]) -> list[object]:

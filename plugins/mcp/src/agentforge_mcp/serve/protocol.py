@@ -22,7 +22,7 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
-from agentforge.errors import AgentForgeError, RunCancelledError, UnknownToolError
+from agentforge.errors import AgentForgeError, ConfigurationError, RunCancelledError, UnknownToolError
 from agentforge.model import Notice
 from agentforge.tool import BoundTool
 from agentforge.tool.execution import Run, ToolExecutionResult
@@ -42,8 +42,8 @@ _TELLING = 2.0
 class ToolProtocol:
     """Answers the protocol's requests about tools; ``server`` is what a transport drives.
 
-    ``async with ToolProtocol(...) as protocol`` watches for changes of the list meanwhile, every ``watch_interval``
-    seconds, and ends all calls at its end.
+    ``async with ToolProtocol(...) as protocol`` lists the tools, and raises what goes wrong with that; it watches for
+    changes of the list meanwhile, every ``watch_interval`` seconds, and ends all calls at its end.
     """
 
     def __init__(
@@ -82,10 +82,16 @@ class ToolProtocol:
         self.server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
 
     async def __aenter__(self) -> ToolProtocol:
-        with contextlib.suppress(MCPError):  # said in the log; a client that asks is told as well
-            tools, _ = await self._listed()
-            if not tools:
-                _log.warning("no tools are offered")
+        try:
+            tools = await self._served.listing()
+        except AgentForgeError:
+            raise
+        except Exception as error:  # somebody's code
+            text = self._served.secrets.mask(f"{type(error).__name__}: {error}")
+            raise ConfigurationError(f"the tools could not be listed: {text}") from error
+        if not tools:
+            _log.warning("no tools are offered")
+        await self._paged(tools)
         if self._served.may_change:
             self._watcher = asyncio.create_task(self._watch())
         return self
@@ -102,6 +108,11 @@ class ToolProtocol:
             run.cancel("the server ends")
         if self._calls:
             await asyncio.wait(list(self._calls), timeout=_ENDING)
+
+    @property
+    def offered(self) -> int:
+        """How many tools there were when they were last listed."""
+        return len(self._pages[1])
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -123,6 +134,9 @@ class ToolProtocol:
         except Exception as error:  # somebody's code: its words are for our log alone
             _log.exception("the tools could not be listed")
             raise MCPError(types.INTERNAL_ERROR, f"The tools could not be listed: {type(error).__name__}") from None
+        return await self._paged(tools)
+
+    async def _paged(self, tools: Sequence[BoundTool]) -> tuple[list[types.Tool], str]:
         if self._pages[0] is not tools:
             made = [tool_of(tool) for tool in tools]
             mark = hashlib.sha256("\n".join(tool.name for tool in tools).encode()).hexdigest()[:12]

@@ -25,7 +25,7 @@ from agentforge.tool import ToolSource
 from agentforge.tool.execution import ToolService
 from agentforge_mcp.serve.agents import assistant_tool
 from agentforge_mcp.serve.host import McpServer
-from agentforge_mcp.serve.http_options import HttpOptions, is_loopback
+from agentforge_mcp.serve.http_options import EVERYWHERE, HttpOptions, is_loopback
 
 __all__ = ("SERVER_TYPE", "McpServerSettings", "check_server", "make_server")
 
@@ -46,9 +46,10 @@ class McpServerSettings(BeanSettings):
     agent_timeout: Seconds = 300.0
     """How long an assistant may take."""
     only: tuple[str, ...] = ()
-    """Names of the tools to offer, with * and ? as wildcards; empty: all."""
+    """Names of the tools to offer, with * and ? as wildcards; empty: all. A name that no tool has is an error at the
+    start, a pattern that fits none is warned about."""
     except_: tuple[str, ...] = Field(default=(), alias="except")
-    """Names of tools to leave out, with * and ? as wildcards."""
+    """Names of tools to leave out, with * and ? as wildcards; looked at in the same way."""
     name: str = "agentforge"
     """What the server calls itself."""
     version: str | None = None
@@ -80,7 +81,8 @@ class McpServerSettings(BeanSettings):
     token: SecretStr | None = None
     """The bearer token that every HTTP request must carry."""
     insecure_no_token: bool = False
-    """Do without a token over HTTP, on loopback alone: then every program and user of this machine may call."""
+    """Do without a token over HTTP: then every program and user of this machine may call. It counts on loopback
+    addresses alone; with any other host a token is needed all the same."""
     allowed_hosts: tuple[str, ...] = ()
     """Further names, NAME or NAME:PORT, by which it is reached over HTTP, such as that of a proxy in front."""
     allowed_origins: tuple[str, ...] = ()
@@ -98,8 +100,8 @@ class McpServerSettings(BeanSettings):
         if self.transport == "http" and self.token is None and not self.insecure_no_token:
             raise ValueError('a server over HTTP needs a token: token: "${secret:MCP_TOKEN}"')
         if self.insecure_no_token and not is_loopback(self.host):
-            raise ValueError(f"insecure_no_token is for loopback addresses, and host is {self.host!r}")
-        if self.host in ("0.0.0.0", "::", "") and not self.allowed_hosts:
+            raise ValueError(f"insecure_no_token counts on loopback addresses alone, and host is {self.host!r}")
+        if self.host in EVERYWHERE and not self.allowed_hosts:
             raise ValueError(f"with host {self.host!r}, allowed_hosts must say by which names the server is reached")
 
 

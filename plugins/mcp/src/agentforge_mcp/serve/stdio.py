@@ -10,6 +10,7 @@ from mcp.shared.message import SessionMessage
 
 from agentforge_mcp.serve.protocol import ToolProtocol
 from agentforge_mcp.serve.wire import Inbox, Outbox, StdioWire
+from agentforge_mcp.wire_json import message_of
 
 __all__ = ("serve_stdio",)
 
@@ -18,8 +19,8 @@ async def serve_stdio(protocol: ToolProtocol, *, max_bytes: int, wire: StdioWire
     """Serve until the client closes its end, or reads no more."""
     opened = StdioWire() if wire is None else wire
     try:
-        inbox, outbox = opened.streams(_parse, _write, max_bytes)
         async with protocol:
+            inbox, outbox = opened.streams(_parse, _write, max_bytes)
             server: Any = protocol.server
             await server.run(_Messages(inbox, outbox), outbox, server.create_initialization_options())
     finally:
@@ -69,13 +70,18 @@ class _BadMessage(Exception):  # noqa: N818 - an item, handed on and never raise
 
 def _parse(line: bytes) -> SessionMessage:
     try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+        message = message_of(line)
+        # A request whose id is none reads like a notification; whoever wrote it waits for an answer.
+        if not isinstance(message, types.JSONRPCNotification) or b'"id"' not in line:
+            return SessionMessage(message)
     except ValueError:
-        pass
+        message = None
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         raise _BadMessage(_error(types.PARSE_ERROR, "Parse error")) from None
+    if message is not None and "id" not in found:
+        return SessionMessage(message)
     id_ = found.get("id") if isinstance(found, dict) else None
     raise _BadMessage(_error(types.INVALID_REQUEST, "Invalid request", id_ if type(id_) in (int, str) else None))
 
