@@ -46,7 +46,7 @@ class SchemaValidator:
     {'count': 3}
     """
 
-    __slots__ = ("_compiled", "_reshaper", "_schema", "_tool")
+    __slots__ = ("_compiled", "_is_counted", "_reshaper", "_schema", "_tool")
 
     def __init__(self, specification: ToolSpecification, *, strict: bool | None = None) -> None:
         check_schema(specification.parameters.schema, tool=specification.name)
@@ -54,6 +54,11 @@ class SchemaValidator:
         schema = dict(specification.parameters.schema)
         schema.setdefault("type", "object")
         self._schema = schema
+        # Imported here: what checks schemas of others is needed once there are some.
+        from agentforge.tool.spec.schema_cost import has_references
+
+        #: Only references can make a small schema cost more than anybody can wait for.
+        self._is_counted = has_references(schema)
         self._reshaper = Reshaper(
             schema,
             text_to_number=not (specification.strict if strict is None else strict),
@@ -63,6 +68,10 @@ class SchemaValidator:
 
     def __call__(self, arguments: dict[str, object], /) -> CheckedArguments:
         """The arguments, coerced, in a new mapping."""
+        if self._is_counted:
+            from agentforge.tool.spec.schema_cost import check_cost
+
+            check_cost(self._schema, arguments, self._tool)
         shaped = self._reshaper.reshape(arguments)
         if self._compiled is None:
             self.prepare()

@@ -61,6 +61,9 @@ def _check_reference(root: Mapping[str, Any], node: Mapping[str, Any], path: tup
         if reference in seen:
             raise _refused(tool, "/".join(path), f"refers to itself by {reference!r}", "Remove the circle.")
         seen.add(reference)
+        if len(seen) > MAX_SCHEMA_DEPTH:
+            step = "Refer to the definition that is meant."
+            raise _refused(tool, "/".join(path), f"has a chain of more than {MAX_SCHEMA_DEPTH} references", step)
         current = resolve_reference(root, reference)
         if current is None:
             raise _refused(

@@ -227,7 +227,7 @@ def test_parts_without_end_cost_no_time(parts: int, structured: Any) -> None:
     content = [types.TextContent(text="1")] * parts
     answer = types.CallToolResult(content=content, structured_content=structured)
     assert f"[cut: {parts - 1_000:,} further parts are left out]" in result_of(answer, tool="t", max_bytes=10**7).text
-    assert time.monotonic() - begun < 1.0
+    assert time.monotonic() - begun < 5
 
 
 def test_what_does_not_fit_is_told_once() -> None:

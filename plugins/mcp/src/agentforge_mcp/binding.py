@@ -15,7 +15,6 @@ from agentforge_mcp.definition import ServerInfo, ToolDefinition
 from agentforge_mcp.executor import McpToolExecutor
 from agentforge_mcp.extras import extra_tools
 from agentforge_mcp.listing import specification_of
-from agentforge_mcp.schema_cost import BoundedBinder, has_references
 
 if TYPE_CHECKING:
     from agentforge_mcp.source import McpTools
@@ -52,8 +51,6 @@ class Binding:
                 "mcp", info.name, info.version, definition.name, dict(definition.annotations), definition.digest
             ),
         )
-        if has_references(definition.input_schema):
-            tool = replace(tool, bind=BoundedBinder(tool.bind, definition.input_schema, name))
         self.known[definition.name] = key, tool
         return tool
 

@@ -16,7 +16,6 @@ from agentforge.model import ToolParameters, ToolSpecification
 from agentforge.tool.execution import bound_tool_from
 from agentforge_mcp.definition import DroppedTool, ToolDefinition
 from agentforge_mcp.pins import digest_of
-from agentforge_mcp.schema_cost import has_long_chain
 from agentforge_mcp.server_log import shown
 
 __all__ = ("Listing", "all_pages", "definition_of", "hidden_characters", "listing_of", "specification_of")
@@ -129,8 +128,6 @@ def _fault(definition: ToolDefinition) -> str | None:
             return f"its {name} is nested too deep"
         if size > _MAX_SCHEMA:
             return f"its {name} has more than {_MAX_SCHEMA:,} characters"
-    if has_long_chain(definition.input_schema):
-        return "its schema has a chain of more than 64 references"
     try:
         tool = bound_tool_from(specification_of(definition, "tool"), lambda request: "")
         prepare = getattr(tool.bind, "prepare", None)

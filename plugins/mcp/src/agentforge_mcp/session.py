@@ -20,6 +20,7 @@ from agentforge_mcp.rpc_codes import LOST, NOT_SENT, UNREADABLE
 
 __all__ = ("McpDispatcher", "McpSession", "is_lost", "is_shallow", "negotiate")
 
+_DEEPEST = 200  # levels of an answer that the SDK can bear
 _PROBE = 0.4  # share of the start time for a server that does not answer what it does not know
 
 
@@ -53,7 +54,7 @@ class McpDispatcher(JSONRPCDispatcher[Any]):
             tools = raw.get("tools")
             if isinstance(tools, list):
                 return {**raw, "tools": [self._skeleton(each) for each in tools if _readable(each)]}
-        elif not is_shallow(raw):
+        elif not is_shallow(raw, _DEEPEST):
             raise MCPError(UNREADABLE, "it is nested too deep")
         if method == "tools/call" and "content" not in raw and "structuredContent" in raw:
             return {**raw, "content": []}

@@ -8,13 +8,11 @@ and no more of them than are allowed. Schemas without references cannot do that,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agentforge.errors import ToolArgumentsError
-from agentforge.tool import ArgumentBinder
 
-__all__ = ("BoundedBinder", "has_long_chain", "has_references", "is_cheap")
+__all__ = ("check_cost", "has_references", "is_cheap")
 
 _STEPS = 30_000  # a tenth of a second
 _STEPS_EACH = 20  # for each value in the arguments
@@ -24,23 +22,14 @@ _OF_VALUES = ("additionalProperties", "unevaluatedProperties", "propertyNames")
 _OF_ITEMS = ("items", "contains", "additionalItems", "unevaluatedItems")
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedBinder:
-    """Checks arguments by ``bind``, but for those that take too long to check."""
-
-    bind: ArgumentBinder
-    schema: Mapping[str, Any]
-    tool: str
-
-    def __call__(self, arguments: dict[str, object], /) -> Any:
-        """The checked arguments. Raises `ToolArgumentsError`, also for those that are not checked."""
-        if not is_cheap(self.schema, arguments, _STEPS + _STEPS_EACH * _count(arguments)):
-            raise ToolArgumentsError(
-                f"the arguments of tool {self.tool!r} are too deep or too many for its schema",
-                tool=self.tool,
-                next_step="Call the tool again with simpler arguments.",
-            )
-        return self.bind(arguments)
+def check_cost(schema: Mapping[str, Any], arguments: Mapping[str, object], tool: str) -> None:
+    """Raise `ToolArgumentsError` for arguments that take too long to check."""
+    if not is_cheap(schema, arguments, _STEPS + _STEPS_EACH * _count(arguments)):
+        raise ToolArgumentsError(
+            f"the arguments of tool {tool!r} are too deep or too many for its schema",
+            tool=tool,
+            next_step="Call the tool again with simpler arguments.",
+        )
 
 
 def has_references(schema: object) -> bool:
@@ -89,27 +78,6 @@ def _count(value: object) -> int:
         elif isinstance(each, list):
             todo.extend(each)
     return count
-
-
-def has_long_chain(schema: Mapping[str, Any], limit: int = 64) -> bool:
-    """Whether a reference leads to a reference, and so on for more than so many."""
-    todo: list[object] = [schema]
-    while todo:
-        each = todo.pop()
-        if isinstance(each, Mapping):
-            todo.extend(each.values())
-            seen: set[str] = set()
-            part: object = each
-            while isinstance(part, Mapping) and isinstance(reference := part.get("$ref"), str):
-                if reference in seen:
-                    break  # a circle, which is refused elsewhere
-                seen.add(reference)
-                if len(seen) > limit:
-                    return True
-                part = _target(schema, reference)
-        elif isinstance(each, list):
-            todo.extend(each)
-    return False
 
 
 def _in_place(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Iterator[object]:

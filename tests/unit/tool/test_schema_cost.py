@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
-from agentforge.errors import ToolArgumentsError
-from agentforge_mcp.definition import ToolDefinition
-from agentforge_mcp.listing import definition_of
-from agentforge_mcp.schema_cost import BoundedBinder, has_long_chain, has_references, is_cheap
+from agentforge.errors import ToolArgumentsError, ToolDeclarationError
+from agentforge.model import ToolParameters, ToolSpecification
+from agentforge.tool.execution.schema_validator import SchemaValidator
+from agentforge.tool.spec.checks import check_schema
+from agentforge.tool.spec.schema_cost import check_cost, has_references, is_cheap
 
 
 def twice(part: dict[str, Any]) -> dict[str, Any]:
@@ -58,14 +58,11 @@ def test_arguments_that_would_take_years_are_refused_at_once(
     schema: dict[str, Any], arguments: dict[str, Any], cheap: bool
 ) -> None:
     """And those that a schema of that kind is made for are checked."""
-    begun = time.monotonic()
-    bind = BoundedBinder(lambda given: given, schema, "t")
     if cheap:
-        assert bind(arguments) is arguments
-    else:
-        with pytest.raises(ToolArgumentsError, match="'t' are too deep or too many"):
-            bind(arguments)
-    assert time.monotonic() - begun < 1.0
+        check_cost(schema, arguments, "t")
+        return
+    with pytest.raises(ToolArgumentsError, match="'t' are too deep or too many"):
+        SchemaValidator(ToolSpecification("t", parameters=ToolParameters(schema)))(arguments)
 
 
 def test_many_values_are_no_bomb() -> None:
@@ -74,7 +71,7 @@ def test_many_values_are_no_bomb() -> None:
     row = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     schema = {"type": "object", "properties": {"rows": rows}, "$defs": {"row": row}}
     arguments = {"rows": [{"a": "x", "b": "y"}] * 9_000}
-    assert BoundedBinder(lambda given: given, schema, "t")(arguments) is arguments
+    check_cost(schema, arguments, "t")
 
 
 def test_steps_are_counted_wherever_a_schema_looks_at_a_value() -> None:
@@ -94,13 +91,22 @@ def test_steps_are_counted_wherever_a_schema_looks_at_a_value() -> None:
         assert is_cheap(part, [1], 2) and not is_cheap(part, [1], 1), part
 
 
-def test_a_chain_of_references_has_an_end_soon() -> None:
-    """A circle is another fault, and told as that."""
-    assert not has_long_chain(chain(63)) and has_long_chain(chain(65))
-    assert not has_long_chain({"$ref": "#"}) and not has_long_chain({"$ref": "#/nowhere"})
+def test_only_what_refers_is_counted() -> None:
+    """Wherever in it that stands."""
     assert has_references(chain(1)) and not has_references({"properties": {"a": [{"b": 1}]}})
-    for schema, reason in ((chain(5_000), "64 references"), ({"type": "object", "$ref": "#"}, "refers to itself")):
-        begun = time.monotonic()
-        found = definition_of({"name": "t", "inputSchema": schema})
-        assert not isinstance(found, ToolDefinition) and reason in found.reason
-        assert time.monotonic() - begun < 1.0
+
+
+@pytest.mark.parametrize(
+    ("schema", "fault"),
+    [
+        (chain(5_000), "has a chain of more than 64 references"),
+        (chain(65), "has a chain of more than 64 references"),
+        ({"type": "object", "$ref": "#"}, "refers to itself"),
+    ],
+    ids=["a long one", "one too many", "a circle"],
+)
+def test_a_chain_of_references_has_an_end_soon(schema: dict[str, Any], fault: str) -> None:
+    """A circle is another fault, and told as that."""
+    check_schema(chain(63), tool="t")
+    with pytest.raises(ToolDeclarationError, match=fault):
+        check_schema(schema, tool="t")
