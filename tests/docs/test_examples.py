@@ -187,7 +187,9 @@ def _fresh_modules(tmp_path: Path) -> Iterator[None]:
     """What a page saves and imports is forgotten after it."""
     yield
     for name, module in tuple(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+        # A folder without an __init__ is a package without a file.
+        places = [vars(module).get("__file__") or "", *map(str, vars(module).get("__path__") or ())]
+        if any(place.startswith(str(tmp_path)) for place in places):
             del sys.modules[name]
 
 

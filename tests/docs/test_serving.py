@@ -42,6 +42,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTy
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delenv("AGENTFORGE_CONFIG", raising=False)
+    for name in ("server", "desk"):  # another page's
+        monkeypatch.delitem(sys.modules, name, raising=False)
     yield importlib.import_module("server")
     for name in ("server", "desk"):
         sys.modules.pop(name, None)
