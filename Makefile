@@ -19,6 +19,8 @@ MCP_SERVERS := plugins/mcp/tests/.servers
 MCP_PACKAGES := @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 \
     @modelcontextprotocol/server-memory@2026.8.31 @modelcontextprotocol/conformance@0.2.0-alpha.12
 MCP_INSTALLED := $(MCP_SERVERS)/.installed-1
+# One more than there are cores, as tests wait for processes and sockets, too.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 .DEFAULT_GOAL := help
@@ -65,7 +67,7 @@ $(LANGUAGE_SERVER):
 	        echo "It could not be installed; the test that asks it will be skipped." >&2; fi
 
 test: $(INSTALLED) $(LANGUAGE_SERVER) $(MCP_INSTALLED) ## run all tests, doctests and page examples, with the coverage floor
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov --cov-report=term
 
 lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
 	$(BIN)/ruff check .
