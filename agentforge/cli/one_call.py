@@ -52,12 +52,12 @@ async def call_tool(service: ToolService, name: str, text: str, run: Run | None 
 
 @contextmanager
 def _told_once() -> Iterator[None]:
-    """A block in which a strategy does not warn of a failed tool, whose error is shown anyway; but for the traceback of
-    a tool's own code, which stands nowhere else."""
+    """A block in which nobody is warned of a failed tool whose error is shown anyway. What a tool's own code raised is
+    warned of, as its traceback stands nowhere else."""
     logger = logging.getLogger("agentforge.tool")
 
     def others(record: logging.LogRecord) -> bool:
-        return record.funcName != "_warn" or "Traceback" in record.getMessage()
+        return not isinstance(getattr(record, "tool_error", None), AgentForgeError)
 
     logger.addFilter(others)
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from agentforge.config import MappingNode, Node, Reporter, SequenceNode
 from agentforge.config.codes import NOT_FROM_HERE, NOT_TRUSTED
+from agentforge.config.nodes import node_at
 from agentforge.config.trust import Trust
 from agentforge.plugin.bean_settings import BeanSettings
 from agentforge.plugin.root_file_only import root_file_only_fields
@@ -17,17 +18,18 @@ def report_misplaced(
     node: MappingNode, settings: type[BeanSettings], trust: Trust, reporter: Reporter, path: str
 ) -> None:
     """Report each setting marked `RootFileOnly` that stands anywhere else."""
-    for name in root_file_only_fields(settings):
-        entry = node.entries.get(name)
-        if entry is None:
+    for way in root_file_only_fields(settings):
+        found = node_at(node, way)
+        if found is None:
             continue
+        name = ".".join(way)
         where = f"{path}.{name}"
         if trust == "data":
             message = f"'{name}' chooses what is run, and this configuration is read as data"
             step = "Take it out, or load the file with trust='code' if you believe it."
-            reporter.report(NOT_TRUSTED, message, entry.key_mark, next_step=step, path=where)
+            reporter.report(NOT_TRUSTED, message, found.mark, next_step=step, path=where)
             continue
-        stray = next((each for each in _all(entry.node) if not _may_name_code(each.layer)), None)
+        stray = next((each for each in _all(found) if not _may_name_code(each.layer)), None)
         if stray is not None:
             message = f"'{name}' cannot be set from here ({stray.layer}): it chooses what is run"
             step = f"Write '{name}' into the configuration file or a profile, or give it in Python."

@@ -12,6 +12,7 @@ from agentforge.http.display import is_secret_header, safe_url, without_credenti
 from agentforge.http.error_body import ErrorBody, parse_error_body, parse_error_payload
 from agentforge.http.error_taxonomy import error_from_payload, error_from_response, request_id_of, unexpected_answer
 from agentforge.http.factory import TRANSPORTS, make_transport
+from agentforge.http.failures import plain_reason
 from agentforge.http.httpx_transport import HttpxTransport
 from agentforge.http.ndjson import NdjsonDecoder
 from agentforge.http.retry import RetryPolicy, parse_retry_after, parse_should_retry
@@ -43,6 +44,7 @@ __all__ = (
     "parse_error_payload",
     "parse_retry_after",
     "parse_should_retry",
+    "plain_reason",
     "request_id_of",
     "safe_url",
     "unexpected_answer",

@@ -7,6 +7,7 @@ in it must not end up in an error.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from agentforge.errors import (
@@ -20,7 +21,7 @@ from agentforge.errors import (
 from agentforge.http.display import one_line, safe_url
 from agentforge.http.transport import HttpRequest
 
-__all__ = ("Kind", "failure", "kind_of", "too_large")
+__all__ = ("Kind", "failure", "kind_of", "plain_reason", "too_large")
 
 Kind = Literal[
     "connect time", "read time", "write time", "pool time", "connect", "proxy", "broken", "body", "unsendable"
@@ -62,6 +63,8 @@ _KINDS: dict[str, Kind] = {
     "OSError": "broken",
 }
 _UNSENT: frozenset[Kind] = frozenset({"connect time", "pool time", "connect", "proxy"})
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+_MAX_CAUSES = 20
 _TIMES = {"connect time": "connect", "read time": "read", "write time": "write", "pool time": "pool"}
 _WAITS = {
     "connect": "no connection to {host} within {seconds:g} s",
@@ -123,7 +126,7 @@ def _made(kind: Kind, request: HttpRequest, error: BaseException) -> AgentForgeE
         return ProtocolError(f"the answer of {host} cannot be decoded", location=location)
     reason = _reason(error)
     if kind == "connect":
-        return _connect_error(host, reason, location)
+        return _connect_error(host, reason, location, plain_reason(error))
     if kind == "proxy":
         status = getattr(error, "status", None)
         said = f"it answered {status}" if status else reason
@@ -137,7 +140,46 @@ def _made(kind: Kind, request: HttpRequest, error: BaseException) -> AgentForgeE
     )
 
 
-def _connect_error(host: str, reason: str, location: str) -> ModelConnectionError:
+def plain_reason(error: BaseException) -> tuple[str, str] | None:
+    """Why no connection was made, in plain words, and what to do; ``None`` where the cause is none that can be told.
+
+    >>> plain_reason(ConnectionRefusedError(111, "Connection refused"))[0]
+    'nothing listens there'
+    """
+    import errno
+    import socket
+    import ssl
+
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _NO_TLS:
+            step = "Write http:// if the server has no TLS; else check the port."
+            return "it does not speak TLS; is the address http://?", step
+        # The second is of those systems alone that tell a host without addresses apart.
+        if isinstance(cause, socket.gaierror) and cause.errno in (
+            socket.EAI_NONAME,
+            getattr(socket, "EAI_NODATA", socket.EAI_NONAME),
+        ):
+            return "there is no such host", "Check how the host is written, and the name server."
+        if isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED:
+            step = "Start the server, or check host and port; behind a proxy, check the proxy's settings."
+            return "nothing listens there", step
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what lies below it, nearest first; of several addresses that were tried, all."""
+    waiting: list[BaseException | None] = [error]
+    for _ in range(_MAX_CAUSES):
+        if not waiting:
+            return
+        cause = waiting.pop(0)
+        if cause is not None:
+            yield cause
+            several = cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
+            waiting += [getattr(cause, "os_error", None), cause.__cause__ or cause.__context__, *several]
+
+
+def _connect_error(host: str, reason: str, location: str, plain: tuple[str, str] | None) -> ModelConnectionError:
     if "CERTIFICATE" in reason.upper():
         made = ModelConnectionError(
             f"the certificate of {host} is not trusted: {reason}",
@@ -146,6 +188,11 @@ def _connect_error(host: str, reason: str, location: str) -> ModelConnectionErro
         )
         made.retryable = False
         return made
+    if plain is not None:
+        words, step = plain
+        return ModelConnectionError(
+            f"could not connect to {host}: {words} ({reason})", location=location, next_step=step
+        )
     return ModelConnectionError(
         f"could not connect to {host}: {reason}",
         location=location,

@@ -243,18 +243,15 @@ class HttpxTransport:
     def _target(self, request: HttpRequest) -> _Target:
         url, where = request.url, request.connect_to
         prepared = self._httpx.URL(url)
-        if where is None:
-            address = parse_address(url, proxy=self._proxy, trust_env=self._trust_env)
-        else:
-            address = parse_address(url, proxy=None, trust_env=False)
+        free = where is None  # to go by a proxy, and to look the host up
+        address = parse_address(url, proxy=self._proxy if free else None, trust_env=self._trust_env and free)
         if len(self._targets) >= _MAX_TARGETS:
             del self._targets[next(iter(self._targets))]
         key = (prepared.scheme, prepared.netloc, address.proxy, where)
         route = self._connections.route(key, lambda: self._new_transport(address))
-        if where is None:
-            target = _Target(prepared, prepared.netloc, route)
-        else:
-            target = _Target(prepared.copy_with(host=where), prepared.netloc, route, address.host)
+        target = _Target(prepared, prepared.netloc, route)
+        if where is not None:
+            target = target._replace(url=prepared.copy_with(host=where), sni=address.host)
         self._targets[url, where] = target
         return target
 

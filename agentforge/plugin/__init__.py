@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from agentforge.plugin.reference import Qualifier, Ref, RefField, references_of
     from agentforge.plugin.request_settings import ParameterSettings
     from agentforge.plugin.root_file_only import RootFileOnly
+    from agentforge.plugin.source_names import known_tool_names
     from agentforge.plugin.state import PluginState
     from agentforge.plugin.vendor_profile import VendorProfile
 
@@ -93,6 +94,7 @@ _HOME = {
     "hookimpl": "hooks",
     "hooks": "hooks",
     "implements": "hooks",
+    "known_tool_names": "source_names",
     "references_of": "reference",
     "view_of": "builtin_views",
     "viewed_names": "builtin_views",
@@ -138,6 +140,7 @@ __all__ = (
     "hookimpl",
     "hooks",
     "implements",
+    "known_tool_names",
     "references_of",
     "view_of",
     "viewed_names",

@@ -31,6 +31,7 @@ from agentforge.plugin.builtin_tools import (
     make_by_function,
     make_component,
     make_python_tools,
+    tool_names_of,
 )
 from agentforge.plugin.hooks import hookimpl
 from agentforge.tool import ToolSource
@@ -85,6 +86,7 @@ def agentforge_bean_types(register: Callable[[BeanType], None]) -> None:
             "The @tool functions and methods of a component of the scan roots.",
             component="component",
             check=check_python_tools,
+            tool_names=tool_names_of,
         )
     )
     register(

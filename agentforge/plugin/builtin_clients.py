@@ -13,12 +13,12 @@ from agentforge.plugin.bean_settings import BeanSettings, Count, CountFromZero, 
 from agentforge.plugin.bean_type import BeanContext
 from agentforge.plugin.builtin_advisors import check_advisors
 from agentforge.plugin.builtin_search import check_searches
-from agentforge.plugin.builtin_sources import known_tool_names
 from agentforge.plugin.builtin_tools import PythonTools
 from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.observing import interceptors_of, observer_of
 from agentforge.plugin.reference import Ref
 from agentforge.plugin.request_settings import MessageSettings, ParameterSettings
+from agentforge.plugin.source_names import known_tool_names
 from agentforge.tool import ToolSource
 from agentforge.tool.error import ToolErrorHandler
 from agentforge.tool.execution import ToolGate, ToolInterceptor, ToolResultConverter, ToolService

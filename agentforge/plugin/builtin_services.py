@@ -15,17 +15,18 @@ from agentforge.client import (
     implementation_of,
     service_faults,
 )
-from agentforge.errors import ToolDeclarationError, ToolError
+from agentforge.errors import ConfigurationError, ToolDeclarationError, ToolError
 from agentforge.plugin.bean_settings import BeanSettings, Count, CountFromZero, Field, Seconds
 from agentforge.plugin.bean_type import BeanContext, BeanType
 from agentforge.plugin.builtin_advisors import several_tool_advisors
 from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.reference import Ref
 from agentforge.plugin.request_settings import ParameterSettings
+from agentforge.plugin.source_names import known_tool_names
 from agentforge.tool import ToolSource
 from agentforge.tool.spec import tool_specifications_from
 
-__all__ = ("SERVICE_TYPES", "AiServiceSettings", "ServiceMethodSettings", "service_tool_names")
+__all__ = ("SERVICE_TYPES", "AiServiceSettings", "ServiceMethodSettings")
 
 
 class ServiceMethodSettings(BeanSettings):
@@ -98,7 +99,7 @@ def _check_service(settings: AiServiceSettings, context: CheckContext) -> Iterat
     yield from (_finding(error, name, methods.get(name)) for name, error in faults)
     try:
         if not faults:
-            service_tool_names(settings, context)
+            _own_tools(settings, context)
     except ToolError as error:
         yield Finding(error.message, "interface", error.next_step)
     yield from _clashes(settings, context)
@@ -131,7 +132,6 @@ def _finding(error: ServiceDeclarationError | ToolDeclarationError, name: str, g
 
 def _clashes(settings: AiServiceSettings, context: CheckContext) -> Iterator[Finding]:
     """A method's own tools that have the name of another, as far as the sources are known before they are made."""
-    from agentforge.plugin.builtin_sources import known_tool_names
 
     def named(sources: Iterable[Any]) -> Iterator[tuple[str, str]]:
         for bean in map(context.bean, sources):
@@ -139,6 +139,8 @@ def _clashes(settings: AiServiceSettings, context: CheckContext) -> Iterator[Fin
                 yield from ((name, bean.id) for name in known_tool_names(bean, context) or ())
 
     client = context.bean(settings.client)
+    if client is not None and getattr(client.settings, "on_clash", "error") == "prefix":
+        return  # then each gets a name of its own
     shared = dict(named(getattr(client.settings, "tools", ()) if client is not None else ()))
     for method, given in settings.methods.items():
         bean = context.bean(given)
@@ -151,10 +153,18 @@ def _clashes(settings: AiServiceSettings, context: CheckContext) -> Iterator[Fin
             owners.setdefault(name, owner)
 
 
-def service_tool_names(settings: AiServiceSettings, context: CheckContext) -> tuple[str, ...]:
-    """The names of the tools that a service is to other clients. Raises `ToolDeclarationError`."""
+def _own_tools(settings: AiServiceSettings, context: CheckContext) -> tuple[str, ...]:
+    """Raises `ToolDeclarationError`."""
     made = implementation_of(context.components.find(settings.interface))
     return tuple(each.name for each in tool_specifications_from(made)) if hasattr(made, "tools") else ()
+
+
+def _tool_names(settings: AiServiceSettings, context: CheckContext) -> tuple[str, ...] | None:
+    """The names of the tools that a service is to other clients; ``None`` where its own check finds something wrong."""
+    try:
+        return _own_tools(settings, context)
+    except (ConfigurationError, ToolError):
+        return None
 
 
 SERVICE_TYPES = (
@@ -174,5 +184,6 @@ SERVICE_TYPES = (
         component="interface",
         implements=implementation_of,
         check=_check_service,
+        tool_names=_tool_names,
     ),
 )

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 from agentforge.errors import ConfigurationError, ToolError
 from agentforge.plugin.bean_settings import BeanSettings
 from agentforge.plugin.bean_type import BeanContext, BeanType
-from agentforge.plugin.builtin_services import AiServiceSettings, service_tool_names
-from agentforge.plugin.builtin_tools import PythonTools, PythonToolsSettings, tool_names_of
 from agentforge.plugin.builtin_views import ViewSettings, check_view, view_of, viewed_names
-from agentforge.plugin.checking import CheckContext, CheckedBean, Finding
+from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.declared_tool import DeclaredToolSettings, node_of, tools_in
 from agentforge.plugin.reference import Ref
+from agentforge.plugin.source_names import known_tool_names
 from agentforge.tool import StaticTools, ToolSource
 from agentforge.tool.execution.schema_validator import SchemaValidator
 
@@ -25,7 +24,6 @@ __all__ = (
     "check_declared_tools",
     "check_executor",
     "check_tool_view",
-    "known_tool_names",
     "make_declared_tools",
     "make_tool_view",
 )
@@ -95,7 +93,7 @@ def _read(path: Path) -> Iterable[DeclaredToolSettings]:
 def check_tool_view(settings: ToolViewSettings, context: CheckContext) -> Iterator[Finding]:
     """Names that fit no tool of the source, where its tools are known before it is made."""
     bean = context.bean(settings.source)
-    names = known_tool_names(bean, context, frozenset({context.bean_id}))
+    names = known_tool_names(bean, context)
     if bean is not None and names is not None:
         yield from check_view(settings, names, f"'{bean.id}'")
 
@@ -138,42 +136,17 @@ def check_executor(executor: Any, context: CheckContext) -> Iterator[Finding]:
         yield Finding(f"'{bean.id}' is a {kind.__name__}, which runs no tool", "executor", step)
 
 
-def known_tool_names(
-    bean: CheckedBean | None, context: CheckContext, seen: frozenset[str] = frozenset()
-) -> tuple[str, ...] | None:
-    """The names of the tools that a source will offer; ``None`` where they are not known before it is made, or its own
-    check finds something wrong. ``seen`` are the views that lead here: one may lead back to itself, which is told
-    elsewhere."""
-    if bean is None or bean.id in seen:
+def _viewed(settings: ToolViewSettings, context: CheckContext) -> tuple[str, ...] | None:
+    names = known_tool_names(context.bean(settings.source), context)
+    return None if names is None or any(check_view(settings, names, "")) else viewed_names(settings, names)
+
+
+def _declared(settings: DeclaredToolsSettings, context: CheckContext) -> tuple[str, ...] | None:
+    if settings.file is not None and context.outside(settings.file, "file") is not None:
         return None
-    if isinstance(bean.given, PythonTools):
-        return tuple(tool.name for tool in bean.given.bound)
-    settings = bean.settings
-    context = context.at(bean)
-    if bean.bean_type is not None and bean.bean_type.tool_names is not None and settings is not None:
-        named = bean.bean_type.tool_names(settings, context)
-        return None if named is None else tuple(named)
-    if isinstance(settings, PythonToolsSettings):
-        return tool_names_of(settings, context)
-    if isinstance(settings, AiServiceSettings):
-        return _service_names(settings, context)
-    if isinstance(settings, ToolViewSettings):
-        names = known_tool_names(context.bean(settings.source), context, seen | {bean.id})
-        return None if names is None or any(check_view(settings, names, "")) else viewed_names(settings, names)
-    if isinstance(settings, DeclaredToolsSettings):
-        if settings.file is not None and context.outside(settings.file, "file") is not None:
-            return None
-        try:
-            return tuple(tool.name for tool in _checked(settings, context))
-        except ConfigurationError:
-            return None
-    return None
-
-
-def _service_names(settings: AiServiceSettings, context: CheckContext) -> tuple[str, ...] | None:
     try:
-        return service_tool_names(settings, context)
-    except (ConfigurationError, ToolError):
+        return tuple(tool.name for tool in _checked(settings, context))
+    except ConfigurationError:
         return None
 
 
@@ -185,6 +158,7 @@ SOURCE_TYPES = (
         ToolSource,
         "The tools of another source: fewer of them, under other names, with other descriptions.",
         check=check_tool_view,
+        tool_names=_viewed,
     ),
     BeanType(
         "declared_tools",
@@ -193,5 +167,6 @@ SOURCE_TYPES = (
         ToolSource,
         "Tools that are data: specifications in the file or beside it, and one executor for all of them.",
         check=check_declared_tools,
+        tool_names=_declared,
     ),
 )

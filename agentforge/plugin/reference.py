@@ -17,7 +17,7 @@ from agentforge.plugin.faults import BeanTypeError
 if TYPE_CHECKING:
     from agentforge.plugin.bean_settings import BeanSettings
 
-__all__ = ("Qualifier", "Ref", "RefField", "given_by", "references_of")
+__all__ = ("Qualifier", "Ref", "RefField", "given_by", "references_of", "settings_in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def references_of(settings_model: type[BeanSettings]) -> Mapping[str, RefField]:
         annotation: Any = field.annotation
         if field.metadata:
             annotation = Annotated[(annotation, *field.metadata)]
-        nested = _settings_in(annotation)
+        nested = settings_in(annotation)
         if nested is not None:
             for path, inner in references_of(nested).items():
                 found[f"{name}.{path}"] = inner
@@ -153,7 +153,8 @@ def _without_none(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _settings_in(annotation: Any) -> type[BeanSettings] | None:
+def settings_in(annotation: Any) -> type[BeanSettings] | None:
+    """The settings that a field holds, which may be left out; ``None`` for a field that holds anything else."""
     from agentforge.plugin.bean_settings import BeanSettings
 
     inner = _without_none(annotation)[0]
@@ -163,7 +164,7 @@ def _settings_in(annotation: Any) -> type[BeanSettings] | None:
 def _mentions_ref(annotation: Any) -> bool:
     if isinstance(annotation, Ref):
         return True
-    nested = _settings_in(annotation)
+    nested = settings_in(annotation)
     if nested is not None and references_of(nested):
         return True  # in a list, a mapping or a union nothing says which of the values it is
     metadata = getattr(annotation, "__metadata__", ())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from agentforge.plugin.reference import settings_in
+
 __all__ = ("RootFileOnly", "root_file_only_fields")
 
 
@@ -18,10 +20,13 @@ class RootFileOnly:
     """
 
 
-def root_file_only_fields(settings: Any) -> tuple[str, ...]:
-    """The names, as in a file, of the fields of a settings class that are marked so."""
-    return tuple(
-        field.alias or name
-        for name, field in settings.model_fields.items()
-        if any(isinstance(each, RootFileOnly) for each in field.metadata)
-    )
+def root_file_only_fields(settings: Any) -> tuple[tuple[str, ...], ...]:
+    """The ways, as in a file, to the fields of a settings class that are marked so, those of settings inside it too."""
+    found: list[tuple[str, ...]] = []
+    for name, field in settings.model_fields.items():
+        key = field.alias or name
+        if any(isinstance(each, RootFileOnly) for each in field.metadata):
+            found.append((key,))
+        elif (inner := settings_in(field.annotation)) is not None:
+            found += [(key, *way) for way in root_file_only_fields(inner)]
+    return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from collections.abc import Callable
@@ -44,6 +45,24 @@ async def test_a_certificate_of_nobody_is_refused(kind: str, certificate: tuple[
         assert not caught.value.retryable
         assert "ca_bundle" in (caught.value.next_step or "")
         assert server.requests == []
+
+
+@with_options
+async def test_https_where_no_tls_is_spoken_is_said_in_plain_words(kind: str) -> None:
+    """With what to do; the system's own words come last."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, opened(kind) as transport:
+        host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(ModelConnectionError) as caught:
+            await transport.send(HttpRequest("POST", f"https://{host}/", (), b"", PATIENT))
+
+    error = caught.value
+    assert error.message.startswith(f"could not connect to '{host}': it does not speak TLS; is the address http://? (")
+    assert "http://" in (error.next_step or "") and not error.sent
 
 
 @with_options

@@ -176,7 +176,11 @@ def _warn(error: BaseException, context: ToolErrorContext) -> None:
         text += "\n" + "".join(traceback.format_exception(error)).rstrip()
     elif error.next_step:
         text += f"\n  next: {error.next_step}"
-    _log.warning("tool %r failed (call %r): %s", context.request.name, context.request.id, context.mask(text))
+    words = context.mask(text)
+    # The error goes along for whoever shows it in another way.
+    _log.warning(
+        "tool %r failed (call %r): %s", context.request.name, context.request.id, words, extra={"tool_error": error}
+    )
 
 
 def _fold(name: str) -> str:

@@ -30,7 +30,7 @@ from agentforge.errors import (
 from agentforge.model.events import Event
 from agentforge.tool.error.handler import ToolErrorContext, ToolErrorHandler, answer_to
 from agentforge.tool.error.strategies import message_of
-from agentforge.tool.execution.current import calling
+from agentforge.tool.execution.current import CurrentCall
 from agentforge.tool.execution.events import ToolFinished, ToolStarted
 from agentforge.tool.execution.failure import release_frames
 from agentforge.tool.execution.gate import Ask, CallNext, PlannedCall
@@ -270,11 +270,11 @@ class ToolBatch:
 
     async def _execute(self, call: PlannedCall) -> ToolExecution:
         start, begun = datetime.now(UTC), time.perf_counter()
-        calling(call, self._emit)
         if call.nested is not None:
             going_on_with(call.nested)
         if self._emit is not None:
             await self._emit(ToolStarted(call.request, call.position))
+        here = CurrentCall(call, self._emit)
         try:
             made = await self._chains[call.name](call, self._run)
             if not isinstance(made, ToolExecutionResult):
@@ -288,6 +288,8 @@ class ToolBatch:
             wrapped = ToolExecutionError(message_of(error), tool=call.name)
             wrapped.__cause__ = error
             return await self._failed(call, wrapped, start, begun)
+        finally:
+            here.end()
         outcome = ToolOutcome.FAILED if result.is_error else ToolOutcome.OK
         return self._execution(call, outcome, result, start, begun)
 

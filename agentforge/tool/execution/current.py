@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentforge.tool.execution.gate import PlannedCall
     from agentforge.tool.execution.run import Run
 
-__all__ = ("CurrentRun", "calling", "current_call", "current_listener", "current_run", "current_run_loop")
+__all__ = ("CurrentCall", "CurrentRun", "current_call", "current_listener", "current_run", "current_run_loop")
 
 
 class CurrentRun:
@@ -48,25 +48,37 @@ class CurrentRun:
 _here: ContextVar[CurrentRun | None] = ContextVar("agentforge_current_run", default=None)
 
 
-#: The call that a task makes, and where its events are told.
-_call: ContextVar[tuple[PlannedCall, Emit | None] | None] = ContextVar("agentforge_current_call", default=None)
+class CurrentCall:
+    """The task at hand makes a call, and ``emit`` is where its events are told; for the task that is the call's own.
+
+    As with a run, what outlives the call holds this and not the call.
+    """
+
+    __slots__ = ("call", "emit")
+
+    def __init__(self, call: PlannedCall, emit: Emit | None) -> None:
+        self.call: PlannedCall | None = call
+        self.emit = emit
+        _call.set(self)
+
+    def end(self) -> None:
+        """The call is over."""
+        self.call = self.emit = None
 
 
-def calling(call: PlannedCall, emit: Emit | None) -> None:
-    """From now on the task at hand makes this call; for the task that is the call's own."""
-    _call.set((call, emit))
+_call: ContextVar[CurrentCall | None] = ContextVar("agentforge_current_call", default=None)
 
 
 def current_call() -> PlannedCall | None:
     """The call that this code runs for, in its own task and in its thread; ``None`` outside of one."""
     here = _call.get()
-    return None if here is None else here[0]
+    return None if here is None else here.call
 
 
 def current_listener() -> Emit | None:
     """Where events of the current call are told; ``None`` where nobody listens."""
     here = _call.get()
-    return None if here is None else here[1]
+    return None if here is None else here.emit
 
 
 def current_run() -> Run | None:

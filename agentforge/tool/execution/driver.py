@@ -141,8 +141,9 @@ class ToolDriver:
         return selected
 
     def check_names(self, groups: Sequence[Sequence[BoundTool]]) -> None:
-        """Raise `DuplicateToolError` where these could not be offered together."""
-        ToolSet(groups, (), self._chain, self.settings.on_clash)
+        """Raise `DuplicateToolError` where these could not be offered together; where they are all, the first request
+        finds them made."""
+        _, self._toolsets = self._kept(self._toolsets, groups, ())
 
     def _kept(
         self, kept: list[ToolSet], groups: Sequence[Sequence[BoundTool]], unbound: Sequence[ToolSpecification]

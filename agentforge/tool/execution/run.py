@@ -215,6 +215,11 @@ class Run:
         self.expect_new()
         self._begun = True
 
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, however that was."""
+        return self._over
+
     def expect_new(self) -> None:
         """Raise `RunStateError` if the run has begun."""
         if self._begun:
@@ -411,7 +416,7 @@ class ToolContext:
         from agentforge.tool.execution.current import current_listener
 
         emit = current_listener()
-        if emit is not None:
+        if emit is not None and not self._run.over:  # a call that was left behind has nobody to tell
             await emit(Notice(code, message, details or {}))
 
     @property

@@ -46,18 +46,16 @@ def distinct_tool_names(names: Iterable[str]) -> dict[str, str]:
     >>> distinct_tool_names(["get.item", "get/item"])
     {'get.item': 'get_item_82acaeb6', 'get/item': 'get_item_5eede0d9'}
     """
-    listed = list(dict.fromkeys(names))
+    listed = dict.fromkeys(names)
     fit = {name for name in listed if _SOURCE_NAME.fullmatch(name)}
     cleaned = {name: _cleaned(name) for name in listed if name not in fit}
-    alike = Counter([*cleaned.values(), _NOTHING])
-    return {
-        name: name
-        if name in fit
-        else cleaned[name]
-        if alike[cleaned[name]] == 1 and cleaned[name] not in fit and len(cleaned[name]) <= _LIMIT
-        else _marked(name, _LIMIT)
-        for name in listed
-    }
+    taken = Counter([*fit, *cleaned.values(), _NOTHING])
+
+    def distinct(name: str) -> str:
+        short = cleaned[name]
+        return short if taken[short] == 1 and len(short) <= _LIMIT else _marked(name, _LIMIT)
+
+    return {name: name if name in fit else distinct(name) for name in listed}
 
 
 def _cleaned(name: str) -> str:

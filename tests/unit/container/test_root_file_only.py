@@ -12,8 +12,17 @@ from agentforge.plugin import BeanContext, BeanSettings, BeanType, Field, RootFi
 from tests.unit.container.kit import Kit, faults_of
 
 
+class InnerSettings(BeanSettings):
+    """Settings inside settings."""
+
+    shell: Annotated[str | None, RootFileOnly()] = None
+    label: str = ""
+
+
 class RunnerSettings(BeanSettings):
     """A command, and what is none."""
+
+    inner: InnerSettings | None = None
 
     command: Annotated[tuple[str, ...], RootFileOnly()] = ()
     environment: Annotated[dict[str, str], RootFileOnly()] = Field(default_factory=dict)
@@ -93,6 +102,11 @@ NOWHERE_ELSE: dict[str, tuple[Callable[[Kit], AgentForge], str, str]] = {
         "AF115",
         "'environment' cannot be set from here (environment)",
     ),
+    "settings inside settings": (
+        lambda kit: kit.load(BEANS, sets=["beans.it.inner.shell=rm"]),
+        "AF115",
+        "'inner.shell' cannot be set from here",
+    ),
     "the command line": (
         lambda kit: kit.load(BEANS, sets=["beans.it.command=[rm]"]),
         "AF115",
@@ -117,7 +131,8 @@ def test_from_anywhere_else_it_is_a_fault(runner: Kit, load: Any, code: str, mes
 
 async def test_other_settings_of_the_bean_can_be_set_from_anywhere(runner: Kit) -> None:
     """Only what is run is fixed."""
-    async with runner.load(BEANS, {"AGENTFORGE_BEANS__IT__LABEL": "mine"}) as app:
+    environment = {"AGENTFORGE_BEANS__IT__LABEL": "mine", "AGENTFORGE_BEANS__IT__INNER__LABEL": "mine"}
+    async with runner.load(BEANS, environment) as app:
         made = app.get("it")
         assert isinstance(made, Runner)
         assert made.command == ("ls", "-l")

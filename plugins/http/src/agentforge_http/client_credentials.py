@@ -15,7 +15,6 @@ from agentforge.errors import ModelError, ToolExecutionError
 from agentforge.http import HttpClient, HttpRequest, HttpTimeouts, HttpTransport, RetryPolicy, parse_base_url
 from agentforge.masking import Secrets
 from agentforge_http.call_secrets import CallSecrets
-from agentforge_http.connection_faults import connection_words
 from agentforge_http.guard import AddressGuard
 from agentforge_http.header_text import is_token
 from agentforge_http.refusals import StatusRefused
@@ -125,7 +124,7 @@ class ClientCredentials:
         except StatusRefused as error:
             failed = self._failure(_refusal(error), "Check client_id, client_secret, scope and audience.")
         except ModelError as error:
-            failed = self._failure(*(connection_words(error) if not error.sent else (error.message, error.next_step)))
+            failed = self._failure(error.message, error.next_step)
         except ValueError as error:
             failed = self._failure(str(error), "Check token_url: it is the address of the token endpoint.")
         else:

@@ -21,7 +21,6 @@ from agentforge.errors import (
 )
 from agentforge_http.body import is_json_type
 from agentforge_http.call_secrets import CallSecrets
-from agentforge_http.connection_faults import connection_words
 
 __all__ = ("REDIRECTS", "HttpStatusError", "HttpTimeoutError", "StatusRefused", "status_error", "transport_error")
 
@@ -97,15 +96,12 @@ def transport_error(
         words, step = _protocol_words(error, host, limit)
         kind = ToolExecutionError if reads else ToolInDoubtError
         return kind(words, tool=tool, location=location, next_step=step)
+    if not error.sent:
+        return ToolExecutionError(error.message, tool=tool, location=location, next_step=error.next_step)
     if isinstance(error, ModelTimeoutError):
-        if not error.sent:
-            return ToolExecutionError(error.message, tool=tool, location=location, next_step=error.next_step)
         words = f"the API at {host} did not answer in time: {error.message}"
         step = "Raise timeouts of the bean if the API may take longer than this."
         return HttpTimeoutError(words, tool=tool, location=location, next_step=step)
-    if not error.sent:
-        words, step = connection_words(error)
-        return ToolExecutionError(words, tool=tool, location=location, next_step=step)
     if reads:
         return ToolExecutionError(error.message, tool=tool, location=location, next_step="Try again.")
     return ToolInDoubtError(

@@ -5,10 +5,6 @@ Loaded when a server starts.
 
 from __future__ import annotations
 
-import errno
-import socket
-import ssl
-from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +12,7 @@ from urllib.parse import urlsplit
 import mcp_types as types
 from mcp import MCPError
 
+from agentforge.http import plain_reason
 from agentforge.masking import Secrets
 from agentforge_mcp.errors import TRY_ALONE, McpConnectionError
 from agentforge_mcp.options import HttpServer, StdioServer
@@ -26,8 +23,6 @@ from agentforge_mcp.session import is_lost
 __all__ = ("address_of", "connection_words", "start_fault")
 
 _PATH = "See whether the url is that of an MCP server: its path is often /mcp."
-_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
-_NO_HOST = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 
 
 def address_of(server: StdioServer | HttpServer, secrets: Secrets) -> str:
@@ -45,14 +40,8 @@ def address_of(server: StdioServer | HttpServer, secrets: Secrets) -> str:
 
 def connection_words(error: BaseException) -> str:
     """Why no connection was made, in plain words where the cause can be told, and as the library says it elsewhere."""
-    for cause in _causes(error):
-        if isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _NO_TLS:
-            return "it does not speak TLS; is the address http://?"
-        if isinstance(cause, socket.gaierror) and cause.errno in _NO_HOST:
-            return "there is no such host"
-        if isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED:
-            return "nothing listens there"
-    return f"no connection to the server: {type(error).__name__}: {error}"
+    plain = plain_reason(error)
+    return plain[0] if plain is not None else f"no connection to the server: {type(error).__name__}: {error}"
 
 
 def start_fault(
@@ -107,16 +96,3 @@ def _told(
 def _of(transport: Any, method: str) -> str:
     asked = getattr(transport, method, None)
     return str(asked()) if asked is not None else ""
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What lies below an error, nearest first; of several addresses that were tried, all."""
-    waiting: list[BaseException | None] = [error]
-    for _ in range(20):
-        if not waiting:
-            return
-        cause = waiting.pop(0)
-        if cause is not None:
-            yield cause
-            several = cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()
-            waiting += [getattr(cause, "os_error", None), cause.__cause__ or cause.__context__, *several]

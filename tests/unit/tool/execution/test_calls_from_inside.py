@@ -35,10 +35,34 @@ async def test_each_call_knows_itself() -> None:
     service = ToolService({ToolSpecification("slow"): slow, ToolSpecification("plain"): plain})
     asked = [ToolExecutionRequest(f"c{at}", name, "{}") for at, name in enumerate(["slow", "plain", "slow"])]
     model = ScriptedChatModel([calls(*asked), "Done."])
-    result = await service.chat(model, None, "Go")
+    with service:
+        result = await service.chat(model, None, "Go")
 
     assert [each.result_text() for each in result.tool_executions] == ["0 c0", "1 c1", "2 c2"]
     assert current_call() is None
+
+
+async def test_what_a_tool_leaves_behind_makes_no_call_any_more() -> None:
+    """Nor does it keep the call, or have anybody to tell of it."""
+    left: list[asyncio.Task[object]] = []
+    go = asyncio.Event()
+
+    async def save(request: Any, context: ToolContext) -> str:
+        async def later() -> object:
+            await go.wait()
+            await context.notify("late", "nobody is there")
+            return current_call()
+
+        left.append(asyncio.ensure_future(later()))
+        return "saved"
+
+    service = ToolService({SAVE: save})
+    async with service.stream(ScriptedChatModel([call("save", "{}"), "Done."]), None, "Go") as events:
+        told = [event async for event in events]
+    go.set()
+
+    assert await asyncio.wait_for(left[0], 5) is None
+    assert not any(isinstance(event, Notice) for event in told)
 
 
 async def test_a_key_for_whoever_must_not_do_it_twice() -> None:
@@ -129,7 +153,10 @@ class Telling:
     async def tools(self, run: Run) -> Sequence[BoundTool]:
         while self.notices:
             run.note(self.notices.pop())
-        return (bound_tool_from(SAVE, lambda request: "saved"),)
+        return (bound_tool_from(SAVE, self.save),)
+
+    async def save(self, request: Any) -> str:
+        return "saved"
 
 
 async def test_what_a_source_has_to_say_is_told_and_kept() -> None:

@@ -38,7 +38,8 @@ async def names_and_answers(service: ToolService) -> dict[str, str]:
     await service.chat(first, None, "Which?")
     names = [each.name for each in first.requests[0].parameters.tools]
     model = ScriptedChatModel([*(call(name, "{}") for name in names), "Done."])
-    executions = (await service.chat(model, None, "All of them.")).tool_executions
+    with service:  # threads that ran tools end here
+        executions = (await service.chat(model, None, "All of them.")).tool_executions
     return {each.request.name: each.result_text() for each in executions}
 
 
