@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agentforge import ScriptedChatModel
 from agentforge.config import ConfigurationFaults
 from tests.unit.plugin.service_files import Files
 
@@ -212,3 +213,23 @@ front: {type: component, component: Front}
 outer: {type: chat_client, model: model, tools: [clock, expert], tool_choice: ask}
 """
     ).check()
+
+
+async def test_a_client_that_puts_prefixes_in_front_does_so_for_a_methods_tools(files: Files) -> None:
+    """What would be a fault otherwise: one rule for all tools of a request."""
+    app = files.app(
+        """
+expert: {type: ai_service, interface: Expert, client: client}
+clock: {type: python_tools, component: Clock}
+outer: {type: chat_client, model: asked, tools: [clock], on_clash: prefix}
+how: {type: service_method, tools: [expert]}
+it: {type: ai_service, interface: Brief, client: outer, methods: {chat: how}}
+asked: {type: scripted, turns: [Hello.]}
+"""
+    )
+    app.check()
+    model = ScriptedChatModel(["Hello."])
+    async with app.override("asked", model):
+        assert await app.get("it").chat("Hello?") == "Hello."
+
+    assert sorted(tool.name for tool in model.requests[0].parameters.tools) == ["Expert_ask", "clock_ask"]
