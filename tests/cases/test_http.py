@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from agentforge import AgentForge, ScriptedChatModel, ToolService
-from agentforge.http import HttpRequest, HttpResponse, HttpStream
+from agentforge.http import HttpRequest
 from agentforge.model.scripted import call
 from agentforge.tool import BoundTool
 from agentforge.tool.execution import Run, ToolExecution, ToolOutcome
 from agentforge_http import AddressGuard, Auth, Credentials, HttpOperation, HttpSender, bound_http_tool
 from agentforge_http.openapi.documents import one_document
 from agentforge_http.openapi.importing import ImportOptions, import_description
+from plugins.http.tests.support import FakeTransport
 from tests.cases.support import case_file
 
 
@@ -26,42 +26,24 @@ def row_of(identity: str) -> Any:
     return next(row for row in case_file("http")["cases"] if row["id"] == identity)
 
 
-class Scripted:
-    """A transport that answers from a list, or by the address; keeps what was sent."""
+class Scripted(FakeTransport):
+    """Answers as a row says, in turn or by the address; with ``{}`` where it says nothing."""
 
     def __init__(self, answers: Sequence[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]] = ()) -> None:
-        self.answers = answers
-        self.requests: list[HttpRequest] = []
+        self._by_address = answers if isinstance(answers, Mapping) else {}
+        super().__init__(*(() if isinstance(answers, Mapping) else map(answer_of, answers)))
 
-    def _answer(self, request: HttpRequest) -> HttpResponse:
-        found: Mapping[str, Any] = {"status": 200, "body": "{}", "headers": {"content-type": "application/json"}}
-        if isinstance(self.answers, Mapping):
-            found = self.answers.get(request.url, found)
-        elif self.answers:
-            found = self.answers[min(len(self.requests), len(self.answers) - 1)]
-        self.requests.append(request)
-        body = bytes.fromhex(found["body_hex"]) if "body_hex" in found else str(found.get("body", "")).encode()
-        headers = dict(found.get("headers", {}))
-        if "location" in found:
-            headers["location"] = found["location"]
-        return HttpResponse(found["status"], headers, body)
+    def _next(self, request: HttpRequest) -> tuple[int, Mapping[str, str], bytes]:
+        made = super()._next(request)
+        found = self._by_address.get(request.url)
+        return made if found is None else answer_of(found)
 
-    async def send(self, request: HttpRequest) -> HttpResponse:
-        """The whole answer."""
-        return self._answer(request)
 
-    @asynccontextmanager
-    async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
-        """The same, in chunks."""
-        answer = self._answer(request)
-
-        async def chunks() -> AsyncIterator[bytes]:
-            yield answer.content
-
-        yield HttpStream(answer.status, answer.headers, chunks())
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
+def answer_of(row: Mapping[str, Any]) -> tuple[int, Mapping[str, str], bytes]:
+    """Status, headers and body of an answer in a row."""
+    body = bytes.fromhex(row["body_hex"]) if "body_hex" in row else str(row.get("body", "")).encode()
+    moved = {"location": row["location"]} if "location" in row else {}
+    return row["status"], {**row.get("headers", {}), **moved}, body
 
 
 async def public(host: str, port: int) -> Sequence[str]:

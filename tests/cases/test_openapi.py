@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,7 +12,6 @@ import pytest
 
 from agentforge import ScriptedChatModel, ToolService
 from agentforge.errors import ConfigurationError
-from agentforge.http import HttpRequest, HttpResponse, HttpStream
 from agentforge.model.scripted import call, calls
 from agentforge.tool import BoundTool, StaticTools
 from agentforge_http.executor import bound_http_tool
@@ -21,32 +19,8 @@ from agentforge_http.guard import AddressGuard
 from agentforge_http.openapi.documents import one_document
 from agentforge_http.openapi.importing import Imported, ImportOptions, import_description
 from agentforge_http.sender import HttpSender
+from plugins.http.tests.support import FakeTransport
 from tests.cases.support import rows
-
-
-class Recorded:
-    """A transport that answers ``{}`` and keeps what was sent."""
-
-    def __init__(self) -> None:
-        self.requests: list[HttpRequest] = []
-
-    async def send(self, request: HttpRequest) -> HttpResponse:
-        """Keep it."""
-        self.requests.append(request)
-        return HttpResponse(200, {"content-type": "application/json"}, b"{}")
-
-    @asynccontextmanager
-    async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
-        """The same, in chunks."""
-        answer = await self.send(request)
-
-        async def chunks() -> AsyncIterator[bytes]:
-            yield answer.content
-
-        yield HttpStream(answer.status, answer.headers, chunks())
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
 
 
 async def public(host: str, port: int) -> Sequence[str]:
@@ -60,7 +34,7 @@ def imported(row: Mapping[str, Any], *, needs_server: bool = True) -> Imported:
     return import_description(documents, ImportOptions(given.get("base_url"), needs_server=needs_server))
 
 
-async def sent(tools: Sequence[BoundTool], transport: Recorded, *asked: tuple[str, Mapping[str, Any]]) -> None:
+async def sent(tools: Sequence[BoundTool], transport: FakeTransport, *asked: tuple[str, Mapping[str, Any]]) -> None:
     """Have a model call the tools, each with its arguments."""
     service = ToolService(StaticTools(tools))
     wanted = calls(*(call(name, dict(arguments)) for name, arguments in asked))
@@ -68,7 +42,7 @@ async def sent(tools: Sequence[BoundTool], transport: Recorded, *asked: tuple[st
     assert [execution.has_failed() for execution in result.tool_executions] == [False] * len(asked)
 
 
-def bound(row: Mapping[str, Any], transport: Recorded) -> list[BoundTool]:
+def bound(row: Mapping[str, Any], transport: FakeTransport) -> list[BoundTool]:
     sender = HttpSender(transport=transport, guard=AddressGuard(resolver=public))
     return [bound_http_tool(operation, sender) for operation in imported(row).operations]
 
@@ -76,7 +50,7 @@ def bound(row: Mapping[str, Any], transport: Recorded) -> list[BoundTool]:
 @pytest.mark.parametrize("row", rows("openapi", "request_as_given"))
 async def test_the_request_is_the_one_that_the_description_means(row: Any) -> None:
     """Address, query, headers and body, byte for byte."""
-    transport = Recorded()
+    transport = FakeTransport()
     tools = bound(row, transport)
     await sent(tools, transport, (row["input"].get("calls", [tools[0].name])[0], row["input"]["args"]))
 
@@ -125,7 +99,7 @@ def test_names_that_are_too_long_stay_apart_and_map_back(row: Any) -> None:
 async def test_a_file_goes_as_multipart_and_what_cannot_be_sent_is_no_tool() -> None:
     """The second operation of HT-11, and one of a media type that nobody can send."""
     (row,) = [each.values[0] for each in rows("openapi", "request_as_given") if each.id == "HT-11"]
-    transport = Recorded()
+    transport = FakeTransport()
     await sent(bound(row, transport), transport, ("f", {"file": "AAEC"}))
     assert dict(transport.requests[0].headers)[b"content-type"].startswith(b"multipart/form-data; boundary=")
     assert b'name="file"' in transport.requests[0].content and b"\x00\x01\x02" in transport.requests[0].content

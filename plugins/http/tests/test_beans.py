@@ -429,15 +429,18 @@ def test_what_is_called_is_told_to_the_doctor(tmp_path: Path) -> None:
 
 
 def test_a_strangers_file_names_no_internal_host(tmp_path: Path) -> None:
-    """Read as data, its hosts have to be public, and it cannot allow others."""
+    """Read as data, its hosts have to be public, that of its tokens too, and it cannot allow others."""
     file = tmp_path / "agentforge.yaml"
-    file.write_text("beans:\n  probe: {type: http.tool, url: 'http://127.0.0.1:9/x'}\n")
+    internal = "http://127.0.0.1:9/x"
+    login = {"type": "http.client_credentials", "token_url": internal, "client_id": "a", "client_secret": "b"}
 
     async def called() -> str:
         async with AgentForge.load(file, trust="data") as app:
             return (await executed((await tools_of(app))["probe"])).result_text()
 
-    assert "may not be called" in asyncio.run(called())
+    for probe in ({"url": internal}, {"url": "https://api.test/x", "auth": {"token": login}}):
+        file.write_text(json.dumps({"beans": {"probe": {"type": "http.tool", **probe}}}))
+        assert "the host '127.0.0.1' is not on the public Internet" in asyncio.run(called())
     file.write_text("beans:\n  probe: {type: http.tool, url: 'http://127.0.0.1:9/x', allow_hosts: [127.0.0.1]}\n")
     with pytest.raises(ConfigurationFaults, match="allow_hosts"):
         AgentForge.load(file, trust="data").check()

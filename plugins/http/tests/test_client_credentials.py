@@ -15,7 +15,7 @@ from agentforge.http import RetryPolicy
 from agentforge.tool.execution import ToolOutcome
 from agentforge_http import AddressGuard, Auth, ClientCredentials, TokenProvider
 from plugins.http.tests.support import FakeTransport, executed, operation, tool_at
-from tests.support.loopback import plain, reset, serve
+from tests.support.loopback import endless, plain, reset, serve
 
 SECRET = "s:e cret/1"
 URL = "https://auth.test/oauth/token?tenant=1"
@@ -105,6 +105,17 @@ async def test_calls_at_once_share_one_fetch() -> None:
 
     assert isinstance(ended[0], asyncio.CancelledError) and set(ended[1:]) == {"at-1-abcdef"}
     assert len(server.requests) == 1
+
+
+async def test_an_answer_without_end_is_not_read_to_its_end() -> None:
+    """A token is never that long."""
+    async with serve(endless()) as server:
+        tokens = ClientCredentials(server.url("/token"), "id", SECRET)
+        with pytest.raises(ToolExecutionError, match="larger than 65536 bytes") as caught:
+            await tokens.token()
+        await tokens.aclose()
+
+    assert "token_url" in str(caught.value.next_step)
 
 
 def test_it_may_be_used_from_several_event_loops() -> None:

@@ -179,6 +179,7 @@ async def test_a_write_that_was_done_is_no_failure_whatever_its_answer() -> None
         ("no.such", b'{"a": 1, "b": {"no": 2}}', "its members are a, b"),
         ("/b/such", b'{"a": 1, "b": {"no": 2}}', "its members are a, b"),
         ("/items/-", b'{"items": [1]}', "its members are items"),
+        (f"/items/{'9' * 5000}", b'{"items": [1]}', "its members are items"),
         ("a", b"{}", "it has no members"),
         ("/2", b"[1, 2]", "it is a list of 2"),
         ("a", b"5", "it is a single value"),

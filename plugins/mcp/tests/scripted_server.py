@@ -7,7 +7,8 @@ Run as a program, see `support.script_command`, with the script as JSON text, or
 - ``on``: for each tool what a call does, one action after the other, see `act`.
 - ``protocol``: the version that ``initialize`` answers with; ``modern``: answers ``server/discover`` too.
 - ``before``: actions before anything is read. ``capabilities``, ``name``: what it says of itself.
-- ``mute``: answers nothing. ``answers``: what other methods are answered. ``list_error``: what further listings are
+- ``mute``: answers nothing; ``silent``: methods that are not answered.
+- ``answers``: what other methods are answered. ``list_error``: what further listings are
   answered, ``list_delay``: seconds before that.
 - ``journal``: a file that every message it gets is noted in, one a line.
 """
@@ -75,7 +76,7 @@ class Scripted:
             "capabilities": script.get("capabilities", {"tools": {"listChanged": True}}),
             "serverInfo": {"name": script.get("name", "scripted"), "version": "1.0"},
         }
-        if script.get("mute"):
+        if script.get("mute") or method in script.get("silent", ()):
             return None
         if method == "initialize":
             wanted = script.get("protocol", "2025-11-25")

@@ -23,7 +23,7 @@ from agentforge import Run, ToolService
 from agentforge.masking import Secrets
 from agentforge.model import ToolExecutionRequest
 from agentforge.model.scripted import ScriptedChatModel
-from agentforge.tool import BoundTool
+from agentforge.tool import BoundTool, tool
 from agentforge_mcp.connection import McpConnection
 from agentforge_mcp.environment import environment_of
 from agentforge_mcp.options import HttpServer, McpOptions, RestartPolicy, StdioServer
@@ -32,6 +32,7 @@ from agentforge_mcp.source import McpTools, SourceOptions
 __all__ = (
     "HttpProcess",
     "Loop",
+    "Stuck",
     "ask",
     "bound",
     "everything",
@@ -76,6 +77,25 @@ class Loop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
         self._loop.close()
+
+
+class Stuck:
+    """A tool of ours that does not end by itself."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.cancelled = 0
+
+    @tool
+    async def stuck(self) -> str:
+        """Never end."""
+        self.begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return "never"
 
 
 def script_command(script: Mapping[str, Any] | Path, *more: str) -> tuple[str, ...]:
@@ -126,7 +146,7 @@ def npm_server(package: str, *arguments: str, cwd: Path | None = None, **environ
     folder = NODE_MODULES / "@modelcontextprotocol" / package
     node = shutil.which("node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if not folder.is_dir() or node is None:
-        pytest.skip(f"needs node, and @modelcontextprotocol/{package} in {NODE_MODULES}; make install brings both")
+        pytest.skip(f"needs node, and @modelcontextprotocol/{package} in {NODE_MODULES}; make test brings both")
     program = str(folder / "dist" / "index.js")
     return StdioServer((node, program, *arguments), environment_of(environment, (), os.environ), cwd)
 

@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ async def test_a_hundred_calls_side_by_side_each_get_their_own_answer() -> None:
         assert (await run_tool(tools["echo"], {"n": 1})).text == '{"n": 1}'
 
 
-async def test_calls_wait_for_one_another_where_the_server_takes_few(tmp_path: Path) -> None:
+async def test_calls_wait_for_one_another_where_the_server_takes_few() -> None:
     """Two at a time, here."""
     script = {"tools": ["slow"], "on": {"slow": [{"sleep": 0.1}, {"text": "ok"}]}}
     async with source_of(script, connection={"max_concurrent_calls": 2}) as source:
@@ -197,7 +198,7 @@ async def test_what_a_server_logs_is_told_as_text() -> None:
     assert said == [row[1] for row in LOGGED]
 
 
-async def test_progress_and_logs_are_notices_of_the_run(tmp_path: Path) -> None:
+async def test_progress_and_logs_are_notices_of_the_run() -> None:
     """In order, before the result of the call."""
     log = {"method": "notifications/message", "params": {"level": "info", "data": "half way"}}
     actions = [
@@ -401,6 +402,26 @@ async def test_resources_and_prompts_are_tools_where_they_are_asked_for() -> Non
             await run_tool(tools["get_prompt"], {"name": "hi"})
         await source.refresh()
         assert (await bound(source))["read_resource"] is tools["read_resource"]
+
+
+LISTS = [
+    ("tools/list", "list_tools"),
+    ("resources/list", "list_resources"),
+    ("resources/templates/list", "list_resources"),
+    ("prompts/list", "list_prompts"),
+]
+
+
+@pytest.mark.parametrize(("method", "asked"), LISTS)
+async def test_no_list_is_waited_for_without_end(method: str, asked: str) -> None:
+    """A page has the time of a start, and the error names that setting."""
+    async with source_of({**EXTRAS, "silent": [method]}, lazy=True) as source:
+        connection = source.connection
+        await connection.start()
+        connection.options = replace(connection.options, start_timeout=0.1)
+        with pytest.raises(McpLostError, match=f"'scripted' did not answer {method} within 0.1 s") as caught:
+            await getattr(connection, asked)()
+    assert caught.value.next_step == "Raise start_timeout, or see why it is slow."
 
 
 async def test_a_model_is_asked_for_a_call_alone_and_some_call_pays() -> None:

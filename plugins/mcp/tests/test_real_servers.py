@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from agentforge import Run
 from agentforge.errors import ToolArgumentsError, ToolExecutionError
 from agentforge.model import ImageContent
 from agentforge_mcp.environment import environment_of
+from agentforge_mcp.errors import McpLostError
 from agentforge_mcp.options import HttpServer, StdioServer
 from agentforge_mcp.source import McpTools
 from plugins.mcp.tests.support import Loop, bound, everything, npm_server, run_tool, source_of
@@ -64,6 +67,28 @@ async def test_results_of_all_kinds_come_through(every: McpTools) -> None:
     assert (await run_tool(tools["read_resource"], {"uri": listed[0]["uri"]})).text
     with pytest.raises(ToolArgumentsError):
         await run_tool(tools["get-sum"], {"a": 1, "b": "two"})
+
+
+async def test_a_real_server_that_is_killed_in_a_call_comes_back(every: McpTools) -> None:
+    """The call ends at once and is not made again; the next one is answered by a new process."""
+    tools = await bound(every)
+    assert (await run_tool(tools["echo"], {"message": "one"})).text == "Echo: one"
+    pid = every.connection.pid
+    assert pid is not None
+    begun = asyncio.Event()
+
+    async def called() -> None:
+        name, arguments = "trigger-long-running-operation", {"duration": 60, "steps": 600}
+        told = asyncio.get_running_loop().call_soon_threadsafe
+        await every.connection.call_tool(name, arguments, on_progress=lambda *_: told(begun.set) and None)
+
+    call = asyncio.ensure_future(called())
+    await asyncio.wait_for(begun.wait(), 10)
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(McpLostError, match="'every' was ended by signal 9 before it answered the call of"):
+        await call
+    assert (await run_tool(tools["echo"], {"message": "two"})).text == "Echo: two"
+    assert every.connection.pid not in (None, pid)
 
 
 async def test_files_are_read_and_written_inside_their_folder(loop: Loop, tmp_path: Path) -> None:
@@ -123,8 +148,6 @@ async def speaks_fast(source: McpTools) -> None:
 
 async def test_fastmcp_is_spoken_to_over_http(fast_url: str) -> None:
     """Tools, resources and prompts."""
-    import asyncio
-
     for _ in range(60):
         source = source_of(HttpServer(fast_url), name="fast", resources=True, prompts=True)
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from agentforge import AgentForge, Run, ScriptedChatModel
 from agentforge.errors import AgentForgeError
@@ -17,7 +18,7 @@ from agentforge.tool.execution import bound_tool_from
 from agentforge_mcp.beans import _pins_of
 from agentforge_mcp.pins import pins_of, read_pins, write_pins
 from agentforge_mcp.server_view import ServerView
-from agentforge_mcp.settings import McpStdioSettings
+from agentforge_mcp.settings import _VERSIONS, McpStdioSettings
 from agentforge_mcp.source import McpTools
 from plugins.mcp.tests.support import HttpProcess, named, run_tool, script_command, source_of
 
@@ -99,6 +100,11 @@ def test_what_cannot_hold_is_found_when_the_file_is_checked(
     """Nothing is started for that."""
     with pytest.raises(AgentForgeError, match=message):
         AgentForge.load(file_of(tmp_path, {"desk": settings})).check()
+
+
+def test_the_versions_that_a_file_may_name_are_those_of_the_sdk() -> None:
+    """The settings do without it, so they have a list of their own."""
+    assert set(_VERSIONS) == {"auto", *HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS}
 
 
 LISTED = [bound_tool_from(ToolSpecification(name, ""), lambda request: "") for name in ("read_a", "write_b")]
@@ -369,6 +375,14 @@ def test_each_line_of_a_secret_is_masked(tmp_path: Path) -> None:
     )
     with app:
         assert app.get("desk").connection.secrets.mask("at canary0123456789 it ends") == "at *** it ends"
+
+
+def test_a_credential_in_a_header_is_masked_by_itself(tmp_path: Path) -> None:
+    """A server that sends it back may leave out the word before it; words of other headers are no secrets."""
+    headers = {"Authorization": "Bearer sk-canary-3", "X-Client": "order desk"}
+    bean = {"type": "mcp.http", "url": "http://127.0.0.1:9/mcp", "headers": headers, "bean": {"lazy": True}}
+    with AgentForge.load(file_of(tmp_path, {"far": bean})) as app:
+        assert app.get("far").connection.secrets.mask("sk-canary-3 of the desk") == "*** of the desk"
 
 
 UNPINNED: list[Any] = [(None, "is not there"), ({"other": {}}, "has no pins of 'desk'")]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentforge_http.operation import BodyEncoding, HttpBody
-from agentforge_http.styles import member_fault, plain_text, query_pairs
+from agentforge_http.styles import member_fault, query_pairs, value_text
 
 __all__ = ("BodyFault", "encode_body", "is_json_type", "is_media_type")
 
@@ -71,7 +71,7 @@ def encode_body(
         return _multipart(value, body.encodings, members, body.argument, boundary)
     argument = body.argument or next(iter(body.members), "")
     if kind.startswith("text/"):
-        return _text(plain_text(value), body.media_type, argument)
+        return _text(value_text(value), body.media_type, argument)
     if not isinstance(value, str):
         raise BodyFault(argument, f"has to be text, as it is sent as {kind}")
     return _bytes_of(value, argument), body.media_type
@@ -86,7 +86,7 @@ def _form(
         how = encodings.get(name)
         if (how is None and isinstance(member, Mapping)) or (how is not None and is_json_type(how.content_type or "")):
             # Said nothing, an object is JSON; a list is repeated.
-            member = plain_text(member) if member is not None else None
+            member = value_text(member) if member is not None else None
         how = how if how is not None else BodyEncoding()
         made = query_pairs(name, member, how.style, how.explode, how.allow_reserved)
         if (fault := member_fault(made, name, taken)) is not None:
@@ -142,7 +142,7 @@ def _part(name: str, value: Any, how: BodyEncoding, argument: str) -> tuple[byte
             raise BodyFault(argument, "has to be base64 text")
         content, file_name, kind = _bytes_of(value, argument), name, kind or "application/octet-stream"
     else:
-        content = plain_text(value).encode()
+        content = value_text(value).encode()
         if isinstance(value, Mapping | list):
             kind = kind or "application/json"
     if kind is not None and not is_media_type(kind):

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 from urllib.parse import quote_plus, urlsplit
-from weakref import WeakKeyDictionary
 
-from agentforge.errors import ModelError, ToolExecutionError
+from agentforge.errors import ModelError, ProtocolError, ToolExecutionError
 from agentforge.http import HttpClient, HttpRequest, HttpTimeouts, HttpTransport, RetryPolicy, parse_base_url
 from agentforge.masking import Secrets
 from agentforge_http.call_secrets import CallSecrets
 from agentforge_http.guard import AddressGuard
 from agentforge_http.header_text import is_token
 from agentforge_http.refusals import StatusRefused
+from agentforge_http.shared_work import SharedWork
 
 __all__ = ("ClientCredentials",)
 
 _EARLY = 30.0  # seconds before its end at which a token counts as ended, for the way of the request
 _MAX_ANSWER = 64 * 1024
+_NO_ENDPOINT = "Check token_url: it is the address of the token endpoint."
 
 
 class ClientCredentials:
@@ -87,7 +87,7 @@ class ClientCredentials:
         self._clock = clock
         self._token: str | None = None
         self._ends: float | None = None
-        self._under_way: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[str]] = WeakKeyDictionary()
+        self._fetch = SharedWork(self._fetched)
 
     async def token(self, refused: str | None = None) -> str:
         """A token that is good now. Raises `ToolExecutionError` where none is given."""
@@ -95,19 +95,11 @@ class ClientCredentials:
             self._token = None
         if self._token is not None and (self._ends is None or self._clock() < self._ends):
             return self._token
-        loop = asyncio.get_running_loop()
-        task = self._under_way.get(loop)
-        if task is None or task.done():
-            task = self._under_way[loop] = loop.create_task(self._fetched())
-            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-        # One that stops waiting ends the fetch of no other.
-        return await asyncio.shield(task)
+        return await self._fetch.result()
 
     async def aclose(self) -> None:
         """End a fetch that is under way, and close the connections."""
-        task = self._under_way.pop(asyncio.get_running_loop(), None)
-        if task is not None:
-            task.cancel()
+        self._fetch.cancel()
         await self._client.aclose()
 
     def __repr__(self) -> str:
@@ -123,10 +115,12 @@ class ClientCredentials:
             token, lasts = _read(answer.content)
         except StatusRefused as error:
             failed = self._failure(_refusal(error), "Check client_id, client_secret, scope and audience.")
+        except ProtocolError as error:
+            failed = self._failure(error.message, _NO_ENDPOINT)
         except ModelError as error:
             failed = self._failure(error.message, error.next_step)
         except ValueError as error:
-            failed = self._failure(str(error), "Check token_url: it is the address of the token endpoint.")
+            failed = self._failure(str(error), _NO_ENDPOINT)
         else:
             self._secrets.add_token(token)
             self._token = token

@@ -7,15 +7,23 @@ from typing import Any, cast
 
 from agentforge.errors import AgentForgeError, ConfigurationError
 from agentforge.plugin import Finding
-from agentforge.tool.execution import bound_tool_from
+from agentforge.tool.execution import SchemaValidator
 from agentforge_http.address_template import AddressTemplate
 from agentforge_http.body import is_json_type, is_media_type
 from agentforge_http.endpoint_settings import BodySettings, EndpointSettings
 from agentforge_http.header_text import header_fault
-from agentforge_http.operation import BodyEncoding, HttpBody, HttpOperation, HttpParameter, Place, Style
+from agentforge_http.operation import (
+    SAFE_METHODS,
+    STYLES,
+    BodyEncoding,
+    HttpBody,
+    HttpOperation,
+    HttpParameter,
+    Place,
+    Style,
+)
 from agentforge_http.parameter_words import OUR_WORDS, unknown_words
 from agentforge_http.picking import pick_of
-from agentforge_http.sender import is_reading
 from agentforge_http.settings import HttpSettings
 from agentforge_http.settings_findings import near_miss, no_argument, readable_run_values
 
@@ -30,14 +38,7 @@ _MEDIA_TYPES = {
 }
 _BODY_BY_DEFAULT = ("POST", "PUT", "PATCH")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null", "file")
-_PLACES = ("path", "query", "header", "cookie", "body")
-_STYLES: Mapping[str, tuple[str, ...]] = {
-    "path": ("simple", "label", "matrix"),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
-    "header": ("simple",),
-    "cookie": ("form",),
-    "body": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
-}
+_STYLES: Mapping[str, tuple[str, ...]] = {**STYLES, "body": STYLES["query"]}  # of the members of a form
 _FILE: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -79,6 +80,7 @@ class Endpoint:
         self._parameters: list[HttpParameter] = []
         self._members: dict[str, str] = {}
         self._encodings: dict[str, BodyEncoding] = {}
+        self._paths: dict[str, str] = {}  # of the arguments, among the settings
         self.arguments, self._schema = self._read_schema()
         self._read_arguments()
         self._body = self._read_body()
@@ -115,7 +117,7 @@ class Endpoint:
     @property
     def reads(self) -> bool:
         """Whether the tool only reads."""
-        return is_reading(self._made())
+        return self._made().reads
 
     # -- the schema ------------------------------------------------------------------------------
 
@@ -145,7 +147,8 @@ class Endpoint:
                 self._find(f"there is no type {kind!r}", path, step)
                 continue
             self._find_unknown(each, path, ours=True)
-            arguments[name] = {**each, "": path}
+            arguments[name] = dict(each)
+            self._paths[name] = path
             schema = {key: value for key, value in each.items() if key not in OUR_WORDS}
             needed = schema.get("required", [])
             if not isinstance(needed, list):  # which is that of an object's members
@@ -179,7 +182,7 @@ class Endpoint:
 
     def _read_arguments(self) -> None:
         for name, written in self.arguments.items():
-            path = written[""]
+            path = self._paths[name]
             place = self._place_of(name, written, path)
             if place is None:
                 continue
@@ -217,8 +220,8 @@ class Endpoint:
         settings, address = self._settings, self._address
         found = "path" if name in address.in_path else "query" if name in address.in_query else None
         said = written.get("in")
-        if said is not None and said not in _PLACES:
-            self._find(f"there is no place {said!r}", f"{path}.in", f"Write {_listed(_PLACES)}.")
+        if said is not None and said not in _STYLES:
+            self._find(f"there is no place {said!r}", f"{path}.in", f"Write {_listed(tuple(_STYLES))}.")
             return None
         if found is not None and said not in (None, found):
             self._find(f"the argument {name!r} stands in the {found} of the address", f"{path}.in", "Leave this out.")
@@ -250,8 +253,8 @@ class Endpoint:
         wanted = settings.body_settings
         if wanted is None and not self._members:
             return None
-        if settings.method in ("GET", "HEAD", "OPTIONS"):
-            path = "body" if wanted is not None else self.arguments[next(iter(self._members))][""]
+        if settings.method in SAFE_METHODS:
+            path = "body" if wanted is not None else self._paths[next(iter(self._members))]
             self._find(f"a {settings.method} has no body", path, "Put the arguments into the query, or change method.")
             return None
         body = wanted if wanted is not None else BodySettings()
@@ -297,8 +300,7 @@ class Endpoint:
             except ConfigurationError as error:
                 self._find(error.message, "pick", error.next_step)
         try:
-            bound = bound_tool_from(self._made().specification, _nothing)
-            getattr(bound.bind, "prepare", _nothing)()
+            SchemaValidator(self._made().specification).prepare()
         except AgentForgeError as error:
             self._find(error.message, "parameters", error.next_step)
         except ValueError as error:
@@ -345,7 +347,3 @@ def _fits(media_type: str, format: str) -> bool:
 
 def _listed(words: tuple[str, ...]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
-
-
-def _nothing(request: Any = None) -> str:
-    return ""

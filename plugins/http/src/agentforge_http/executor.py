@@ -19,7 +19,7 @@ from agentforge_http.picking import pick_of
 from agentforge_http.responses import read_result
 from agentforge_http.run_arguments import with_run_values
 from agentforge_http.run_values import RunValue
-from agentforge_http.sender import HttpSender, is_reading
+from agentforge_http.sender import HttpSender
 
 __all__ = ("HttpToolExecutor", "bound_http_tool")
 
@@ -49,7 +49,7 @@ class HttpToolExecutor:
         self._sender = sender
         self._pick = pick_of(pick) if pick else None
         self._run_values = dict(run_values or {})
-        self._key_header = idempotency_header if not is_reading(operation) else None
+        self._key_header = idempotency_header if not operation.reads else None
         self._key_argument = idempotency_argument
         # An operation that says that it takes no credentials gets none.
         self._auth = Auth() if operation.security == () else auth
@@ -84,7 +84,7 @@ class HttpToolExecutor:
                 action = arguments.get(f"{RUN_ARGUMENT}{name}", arguments.get(name))
                 prepared.headers.append((self._key_header, context.idempotency_key(action)))
             answer = await self._sender.send(prepared, self.operation, self._auth)
-            reads = is_reading(self.operation)
+            reads = self.operation.reads
             try:
                 result = read_result(answer, self.operation.name, self._sender.secrets, self._pick)
                 if reads or "nothing_picked" not in result.attributes:
@@ -140,7 +140,7 @@ def bound_http_tool(
         bound.specification,
         executor,
         return_behavior=return_behavior,
-        effect="read" if is_reading(operation) else "write",
+        effect="read" if operation.reads else "write",
         source_name=source_name,
         timeout=timeout,
         serial=serial,

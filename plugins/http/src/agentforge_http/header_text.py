@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ("header_fault", "is_token")
+__all__ = ("header_fault", "is_header_name", "is_token")
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\U0010ffff]*")
@@ -38,7 +38,7 @@ def header_fault(name: str, value: str, *, credentials: bool) -> str | None:
     >>> header_fault("X-Trace", "1", credentials=False) is None
     True
     """
-    if not _NAME.fullmatch(name):
+    if not is_header_name(name):
         return "cannot be sent: its name is not valid HTTP"
     if not _VALUE.fullmatch(value):
         return "cannot be sent: its value holds a line break or another control character"
@@ -47,6 +47,15 @@ def header_fault(name: str, value: str, *, credentials: bool) -> str | None:
     if not credentials and name.lower() in _CREDENTIALS:
         return "cannot be set here: credentials are given as auth"
     return None
+
+
+def is_header_name(text: str) -> bool:
+    """Whether a header, or a cookie, can have this name: a token of RFC 9110.
+
+    >>> is_header_name("X-Trace"), is_header_name("X Trace"), is_header_name("")
+    (True, False, False)
+    """
+    return _NAME.fullmatch(text) is not None
 
 
 def is_token(text: str) -> bool:

@@ -12,11 +12,22 @@ from typing import Any, Literal, TypeAlias
 from agentforge.model import ToolParameters, ToolSpecification
 from agentforge.tool import Effect
 
-__all__ = ("BodyEncoding", "HttpBody", "HttpOperation", "HttpParameter", "Place", "Style")
+__all__ = ("SAFE_METHODS", "STYLES", "BodyEncoding", "HttpBody", "HttpOperation", "HttpParameter", "Place", "Style")
 
 Place: TypeAlias = Literal["path", "query", "header", "cookie"]
 
 Style: TypeAlias = Literal["matrix", "label", "simple", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
+
+STYLES: Mapping[str, tuple[Style, ...]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
+}
+"""The styles that OpenAPI has for each place, the default first."""
+
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+"""Methods that only read, unless something else is declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,11 @@ class HttpOperation:
     constant_headers: tuple[tuple[str, str], ...] = ()
     version: str | None = None
     """The version of the document or API it comes from."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether the tool only reads: as declared, else by its method."""
+        return self.effect == "read" if self.effect is not None else self.method.upper() in SAFE_METHODS
 
     @property
     def specification(self) -> ToolSpecification:

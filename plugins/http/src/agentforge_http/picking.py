@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("Pick", "pick_of")
+__all__ = ("Pick", "found_at", "pick_of", "pointer_steps")
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")  # Python reads no number of some thousand digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +63,31 @@ def _jmespath(expression: str) -> Callable[[Any], Any]:
 
 
 def _pointer(expression: str) -> Callable[[Any], Any]:
-    steps = expression[1:].split("/")
+    if "~" in expression.replace("~0", "").replace("~1", ""):
+        raise ConfigurationError(
+            f"pick is no JSON pointer: {expression!r} has a ~ that is neither ~0 nor ~1",
+            next_step="Write ~0 for ~ and ~1 for / in a name.",
+        )
+    names = pointer_steps(expression)
+    return lambda document: found_at(document, names)
+
+
+def pointer_steps(pointer: str) -> list[str]:
+    """The names in a JSON pointer that begins with ``/``.
+
+    >>> pointer_steps("/paths/~1users/get")
+    ['paths', '/users', 'get']
+    """
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
+
+
+def found_at(document: Any, steps: Iterable[str]) -> Any:
+    """What stands in a document at the end of these steps. Raises ``LookupError`` where there is nothing."""
     for step in steps:
-        rest = step.replace("~0", "").replace("~1", "")
-        if "~" in rest:
-            raise ConfigurationError(
-                f"pick is no JSON pointer: {expression!r} has a ~ that is neither ~0 nor ~1",
-                next_step="Write ~0 for ~ and ~1 for / in a name.",
-            )
-    names = [step.replace("~1", "/").replace("~0", "~") for step in steps]
-
-    def picked(document: Any) -> Any:
-        for name in names:
-            if isinstance(document, dict) and name in document:
-                document = document[name]
-            elif isinstance(document, list) and name.isdecimal() and name.isascii() and int(name) < len(document):
-                document = document[int(name)]
-            else:
-                raise LookupError(name)
-        return document
-
-    return picked
+        if isinstance(document, dict) and step in document:
+            document = document[step]
+        elif isinstance(document, list) and _INDEX.fullmatch(step) and int(step) < len(document):
+            document = document[int(step)]
+        else:
+            raise LookupError(step)
+    return document

@@ -6,7 +6,6 @@ Below is the core's HTTP client, whose errors speak of a model's endpoint; here 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,14 +20,13 @@ from agentforge.errors import (
 )
 from agentforge_http.body import is_json_type
 from agentforge_http.call_secrets import CallSecrets
+from agentforge_http.html_words import html_words
 
 __all__ = ("REDIRECTS", "HttpStatusError", "HttpTimeoutError", "StatusRefused", "status_error", "transport_error")
 
 _SHOWN = 2_000  # characters of a body
 _HTML_SHOWN = 200
 _READ = 16_384  # bytes that are masked before they are cut
-_TAGS = re.compile(r"<(script|style|svg|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.IGNORECASE | re.DOTALL)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses that lead elsewhere."""
 _MAY_PASS = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -136,9 +134,7 @@ def _body_words(content: bytes, content_type: str, secrets: CallSecrets) -> str:
     if "\0" in text or text.count("\ufffd") > len(text) // 10:
         return f"{len(content):,} bytes that are no text"
     if "html" in content_type or text.lstrip()[:200].lower().startswith(("<!doctype html", "<html")):
-        title = _TITLE.search(text)
-        words = _TAGS.sub(" ", text)
-        text, shown = (f"{title[1].strip()}: {words}" if title else words), _HTML_SHOWN
+        text, shown = html_words(text), _HTML_SHOWN
     else:
         shown = _SHOWN
         if is_json_type(content_type) or text.lstrip()[:1] in ("{", "["):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import random as _random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -26,20 +25,13 @@ from agentforge_http.responses import Answer
 
 if TYPE_CHECKING:
     from agentforge.plugin import BeanContext
-    from agentforge_http.settings import HttpSettings
+    from agentforge_http.settings import ConnectionSettings, HttpSettings
 
-__all__ = ("HttpSender", "connection_options", "is_reading", "origin_of")
+__all__ = ("HttpSender", "connection_options", "origin_of")
 
 _MAX_REDIRECTS = 3
 _DECODED = 10 * 1024 * 1024  # bytes that a compressed answer may come to before it is refused
 _OF_BODY = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
-
-
-def is_reading(operation: HttpOperation) -> bool:
-    """Whether the tool only reads: as declared, else by its method."""
-    if operation.effect is not None:
-        return operation.effect == "read"
-    return operation.method.upper() in ("GET", "HEAD", "OPTIONS")
 
 
 def origin_of(url: str) -> tuple[str, str, int]:
@@ -54,12 +46,6 @@ def origin_of(url: str) -> tuple[str, str, int]:
         (parts.hostname or "").removesuffix("."),
         parts.port or (443 if parts.scheme == "https" else 80),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    max_response_bytes: int
-    follow_redirects: bool
 
 
 class HttpSender:
@@ -96,7 +82,8 @@ class HttpSender:
         self._guard = guard if guard is not None else AddressGuard()
         self._timeouts = timeouts if timeouts is not None else HttpTimeouts(total=None)
         self._retry = retry
-        self._bounds = _Bounds(max_response_bytes, follow_redirects)
+        self._max_response_bytes = max_response_bytes
+        self._follow_redirects = follow_redirects
         self.secrets = CallSecrets(secrets if secrets is not None else Secrets(), self.auth.secrets())
         for name, value in (*self._headers.items(), *self._query.items()):
             if is_secret_header(name):
@@ -146,7 +133,7 @@ class HttpSender:
         if self._closed:  # its connections would be nobody's to close
             raise ToolExecutionError("nothing was sent: the bean of this tool is closed", tool=operation.name)
         auth = auth if auth is not None else self.auth
-        reads = is_reading(operation)
+        reads = operation.reads
         refused: str | None = None
         renewed = False
         attempt = 0
@@ -176,7 +163,7 @@ class HttpSender:
         if isinstance(failed, StatusRefused):
             raise status_error(failed, operation.name, location, self.secrets)
         host = urlsplit(operation.base_url).netloc
-        limit = self._bounds.max_response_bytes
+        limit = self._max_response_bytes
         raise transport_error(failed, operation.name, location, host, reads=reads, limit=limit)
 
     async def aclose(self) -> None:
@@ -192,7 +179,7 @@ class HttpSender:
         query = (*self._query.items(), *credentials.query)
         url = request.url(query)
         headers = self._headers_of(request, credentials)
-        reads = is_reading(operation)
+        reads = operation.reads
         hops = 0
         while True:
             address = await self._guard.check(url, trusted=operation.host_is_trusted)
@@ -230,7 +217,7 @@ class HttpSender:
     def _target(self, url: str, refused: StatusRefused) -> str | None:
         """Where a redirect leads, if it is one that may be followed."""
         location = refused.headers.get("location")
-        if not self._bounds.follow_redirects or refused.status not in REDIRECTS or not location:
+        if not self._follow_redirects or refused.status not in REDIRECTS or not location:
             return None
         try:
             target = urljoin(url, location).partition("#")[0]
@@ -242,7 +229,7 @@ class HttpSender:
 
     async def _read(self, request: HttpRequest) -> Answer:
         """Send and read up to the bound; what is left of a longer answer stays unread, and its connection is closed."""
-        limit = self._bounds.max_response_bytes
+        limit = self._max_response_bytes
         parts: list[bytes] = []
         size = 0
         async with self._client.stream(request) as answer:
@@ -255,8 +242,8 @@ class HttpSender:
             return Answer(answer.status, answer.headers, content, size > limit, limit)
 
 
-def connection_options(settings: Any, context: BeanContext) -> dict[str, Any]:
-    """Options of a transport, from `ConnectionSettings`; a proxy's password becomes a secret."""
+def connection_options(settings: ConnectionSettings, context: BeanContext) -> dict[str, Any]:
+    """Options of a transport; a proxy's password becomes a secret."""
     options: dict[str, Any] = {"max_connections": settings.max_connections}
     if settings.proxy is not None:
         options["proxy"] = settings.proxy.get_secret_value()

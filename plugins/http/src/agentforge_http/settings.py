@@ -6,7 +6,6 @@ and what is wrong between them in `agentforge_http.settings_findings`.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from agentforge.plugin import (
@@ -19,7 +18,7 @@ from agentforge.plugin import (
     Seconds,
     SecretStr,
 )
-from agentforge_http.header_text import header_fault
+from agentforge_http.header_text import header_fault, is_header_name
 from agentforge_http.run_values import RunValue
 from agentforge_http.tokens import TokenProvider
 
@@ -34,8 +33,6 @@ __all__ = (
     "TimeoutSettings",
     "cookie_value_fits",
 )
-
-_COOKIE_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 class TimeoutSettings(BeanSettings):
@@ -80,7 +77,7 @@ class ApiKeySettings(BeanSettings):
         value = self.value.get_secret_value()
         if self.in_ == "header" and (fault := header_fault(self.name, value, credentials=True)) is not None:
             raise ValueError(f"the header {self.name!r} {fault}")
-        if self.in_ == "cookie" and not (_COOKIE_NAME.fullmatch(self.name) and cookie_value_fits(value)):
+        if self.in_ == "cookie" and not (is_header_name(self.name) and cookie_value_fits(value)):
             raise ValueError(f"the cookie {self.name!r} cannot be sent: its name or value is not valid")
         if not self.name or not value:
             raise ValueError("name and value must not be empty")

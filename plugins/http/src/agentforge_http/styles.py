@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 from agentforge_http.operation import Style
 
-__all__ = ("cookie_pairs", "escape", "header_text", "member_fault", "path_text", "plain_text", "query_pairs")
+__all__ = ("cookie_pairs", "escape", "header_text", "member_fault", "path_text", "query_pairs", "value_text")
 
 # Reserved characters that may stand in a query as they are; & + # would say something else there, [ ] are not allowed.
 _RESERVED = ":/?@!$'()*,;="
@@ -30,7 +30,7 @@ def escape(text: str, allow_reserved: bool = False) -> str:
     return quote(text, safe=_RESERVED if allow_reserved else "")
 
 
-def plain_text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A single value as text: ``true``, numbers as JSON writes them; whatever is nested as JSON."""
     if isinstance(value, str):
         return value
@@ -48,10 +48,10 @@ def path_text(name: str, value: Any, style: Style, explode: bool) -> str:
         if isinstance(value, Mapping | list):
             parts = _flat(value)
             return f";{_assigned(named, ','.join(parts))}" if parts else ""
-        return f";{_assigned(named, escape(plain_text(value)))}"
+        return f";{_assigned(named, escape(value_text(value)))}"
     before, between = (".", "." if explode else ",") if style == "label" else ("", ",")
     if not isinstance(value, Mapping | list):
-        return before + escape(plain_text(value))
+        return before + escape(value_text(value))
     if isinstance(value, Mapping) and explode:
         parts = [f"{key}={text}" for key, text in _members(value)]
     else:
@@ -71,7 +71,7 @@ def query_pairs(
 
     named = escape(name)
     if not isinstance(value, Mapping | list):
-        return [(named, written(plain_text(value)))]
+        return [(named, written(value_text(value)))]
     if style == "deepObject":
         return _deep(named, value, written)
     if explode:
@@ -105,7 +105,7 @@ def header_text(value: Any, explode: bool) -> str | None:
         return ",".join(f"{key}={text}" for key, text in _members(value, str, str)) or None
     if isinstance(value, Mapping | list):
         return ",".join(_flat(value, str)) or None
-    return plain_text(value)
+    return value_text(value)
 
 
 def cookie_pairs(name: str, value: Any, explode: bool) -> list[tuple[str, str]]:
@@ -119,7 +119,7 @@ def cookie_pairs(name: str, value: Any, explode: bool) -> list[tuple[str, str]]:
     if isinstance(value, Mapping | list):
         parts = _flat(value)
         return [(named, ",".join(parts))] if parts else []
-    return [(named, escape(plain_text(value)))]
+    return [(named, escape(value_text(value)))]
 
 
 def _assigned(name: str, text: str) -> str:
@@ -127,13 +127,13 @@ def _assigned(name: str, text: str) -> str:
 
 
 def _items(value: Iterable[Any], written: Callable[[str], str] = escape) -> list[str]:
-    return [written(plain_text(item)) for item in value if item is not None]
+    return [written(value_text(item)) for item in value if item is not None]
 
 
 def _members(
     value: Mapping[str, Any], written: Callable[[str], str] = escape, named: Callable[[str], str] = escape
 ) -> list[tuple[str, str]]:
-    return [(named(str(key)), written(plain_text(item))) for key, item in value.items() if item is not None]
+    return [(named(str(key)), written(value_text(item))) for key, item in value.items() if item is not None]
 
 
 def _flat(value: Any, written: Callable[[str], str] = escape) -> list[str]:
@@ -151,4 +151,4 @@ def _deep(name: str, value: Any, written: Callable[[str], str]) -> list[tuple[st
         ]
     if isinstance(value, list):
         return [(name, text) for text in _items(value, written)]
-    return [] if value is None else [(name, written(plain_text(value)))]
+    return [] if value is None else [(name, written(value_text(value)))]

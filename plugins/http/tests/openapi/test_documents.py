@@ -61,6 +61,7 @@ def test_pointers_lead_where_the_standard_says(reference: str, value: Any) -> No
         ("#/nowhere", "leads nowhere"),
         ("#/list/01", "leads nowhere"),
         ("#/list/-1", "leads nowhere"),
+        (f"#/list/{'9' * 5000}", "leads nowhere"),
         ("#anchor", "leads nowhere"),
         ("#/me", "leads back to itself"),
         ("#/you", "leads back to itself"),
@@ -71,7 +72,7 @@ def test_what_leads_nowhere_says_so(reference: str, fault: str) -> None:
     """As a text for the report, not as an error."""
     root = {"list": ["x"], "me": {"$ref": "#/me"}, "you": {"$ref": "#/they"}, "they": {"$ref": "#/you"}}
     found = one_document(root).find(reference, "document")
-    assert isinstance(found, str) and fault in found and reference in found
+    assert isinstance(found, str) and fault in found and reference[:200] in found
 
 
 def test_files_refer_to_files_relative_to_themselves(tmp_path: Path) -> None:

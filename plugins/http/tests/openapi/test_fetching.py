@@ -59,6 +59,29 @@ async def test_runs_that_ask_at_once_share_one_fetch() -> None:
     await source.aclose()
 
 
+async def test_a_description_is_asked_for_without_what_is_the_apis_own() -> None:
+    """With headers of its own; the credentials, headers and query of the API are for the API alone."""
+    async with serve(plain(json.dumps(SPEC).encode()), plain()) as server:
+        bean = {
+            "type": "http.openapi",
+            "spec": server.url("/api.json"),
+            "base_url": server.url(""),
+            "spec_headers": {"X-Docs-Key": "docs-key-1"},
+            "headers": {"X-Team": "blue"},
+            "query": {"v": "2"},
+            "auth": {"bearer": "tok-12345"},
+        }
+        async with AgentForge.from_mapping({"beans": {"api": bean}}) as app:
+            (tool,) = await app.get("api").tools(Run())
+            await executed(tool)
+
+    sent = [
+        (seen.target, *(seen.headers.get(name) for name in ("x-docs-key", "x-team", "authorization")))
+        for seen in server.requests
+    ]
+    assert sent == [("/api.json", "docs-key-1", None, None), ("/health?v=2", None, "blue", "Bearer tok-12345")]
+
+
 async def test_a_fetch_that_failed_is_tried_again_by_the_next_run() -> None:
     """The API may have been down for a moment."""
     transport = FakeTransport((404, {}, b""), (200, JSON, SPEC))
@@ -82,7 +105,8 @@ async def test_an_optional_description_that_is_away_is_reported_once_and_tried_a
 
     async def asked() -> list[str]:
         found = [each.name for each in await source.tools(Run())]
-        await asyncio.gather(*source._loading.values(), return_exceptions=True)
+        if (load := source._loading.under_way()) is not None:
+            await asyncio.wait([load])
         await asyncio.sleep(0)
         return found
 

@@ -43,8 +43,13 @@ def make_stdio(settings: McpStdioSettings, context: BeanContext) -> McpTools:
 
 def make_http(settings: McpHttpSettings, context: BeanContext) -> McpTools:
     """The tools behind an address."""
+    from agentforge.http import is_secret_header
+
     auth, oauth = settings.auth, settings.auth.oauth
-    secrets = [value.get_secret_value() for value in settings.headers.values()]
+    headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
+    secrets = list(headers.values())
+    # Also without a word such as Bearer before it.
+    secrets += [value.rpartition(" ")[2] for name, value in headers.items() if is_secret_header(name)]
     if auth.bearer is not None:
         secrets.append(auth.bearer.get_secret_value())
     if oauth is not None:
@@ -61,7 +66,7 @@ def make_http(settings: McpHttpSettings, context: BeanContext) -> McpTools:
         )
     server = HttpServer(
         settings.url,
-        {name: value.get_secret_value() for name, value in settings.headers.items()},
+        headers,
         auth.bearer.get_secret_value() if auth.bearer is not None else auth.token,
         OAuthClient(oauth.client_id, oauth.client_secret.get_secret_value(), oauth.issuer, oauth.scope)
         if oauth is not None

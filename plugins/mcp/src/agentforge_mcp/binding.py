@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from agentforge.errors import ConfigurationError
@@ -15,6 +14,7 @@ from agentforge_mcp.definition import ServerInfo, ToolDefinition
 from agentforge_mcp.executor import McpToolExecutor
 from agentforge_mcp.extras import extra_tools
 from agentforge_mcp.listing import specification_of
+from agentforge_mcp.patterns import fits_any
 
 if TYPE_CHECKING:
     from agentforge_mcp.source import McpTools
@@ -36,10 +36,11 @@ class Binding:
         if before is not None and before[0] == key:
             return before[1]
         options = self.source.options
-        effect = effect_of(definition.name, options.effects)
+        names = (definition.name, name)
+        effect = effect_of(names, options.effects)
         specification = replace(specification_of(definition, name), metadata={"trust": options.trust})
         server = self.source.connection.name
-        serial = f"mcp {server}" if any(fnmatchcase(definition.name, each) for each in options.serial) else None
+        serial = f"mcp {server}" if fits_any(names, options.serial) else None
         tool = bound_tool_from(
             specification,
             McpToolExecutor(self.source, definition, effect),
@@ -68,13 +69,13 @@ def bound_tools(binding: Binding, definitions: Sequence[ToolDefinition], info: S
     return _safe(seen)
 
 
-def effect_of(name: str, effects: Mapping[str, Effect]) -> Effect | None:
-    """The declared effect of a tool: of the names and patterns that fit the last one decides.
+def effect_of(names: Collection[str], effects: Mapping[str, Effect]) -> Effect | None:
+    """The declared effect of a tool of these names: of the names and patterns that fit the last one decides.
 
-    >>> effect_of("read_file", {"*": "write", "read_*": "read"}), effect_of("a", {"a": "read", "*": "write"})
+    >>> effect_of(["read_file"], {"*": "write", "read_*": "read"}), effect_of(["a"], {"a": "read", "*": "write"})
     ('read', 'write')
     """
-    fitting = [effect for pattern, effect in effects.items() if name == pattern or fnmatchcase(name, pattern)]
+    fitting = [effect for pattern, effect in effects.items() if fits_any(names, [pattern])]
     return fitting[-1] if fitting else None
 
 

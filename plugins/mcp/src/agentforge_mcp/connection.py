@@ -366,12 +366,12 @@ class McpConnection:
         if self._life is not None:
             await self._life.close()
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: McpConnectionError) -> None:
         policy = self.options.restart
         self._deaths += 1
         self._not_before = self.clock() + min(policy.cap, policy.base * 2 ** min(self._deaths - 1, 20))
         if self.last_failure is None or str(self.last_failure) != str(error):
-            _log.log(logging.WARNING if self._started_once else logging.INFO, "%s", getattr(error, "message", error))
+            _log.log(logging.WARNING if self._started_once else logging.INFO, "%s", error.message)
         self.last_failure = error
 
     def _ended(self, life: Life) -> None:

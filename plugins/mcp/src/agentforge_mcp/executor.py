@@ -14,6 +14,7 @@ from agentforge.tool.execution import ToolContext, ToolExecutionResult
 from agentforge_mcp.definition import ToolDefinition
 from agentforge_mcp.errors import McpLostError, McpRequestError
 from agentforge_mcp.results import masked, result_of
+from agentforge_mcp.rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentforge_mcp.telling import Telling
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ("McpToolExecutor", "context_meta")
 
-_INVALID_PARAMS = -32602
-_METHOD_NOT_FOUND = -32601
 _AFTER = 1.0  # seconds after the time of a tool
 _START = 1_000  # characters of an error in which a server may say that it has no such tool
 _UNKNOWN = re.compile(r"\b(unknown tool|tool .{0,200}\bnot (be )?found|no such tool)\b", re.IGNORECASE | re.DOTALL)
@@ -51,10 +50,10 @@ class McpToolExecutor:
             async with Telling(context, source.connection.name, source.connection.secrets) as telling:
                 answer = await self._called(arguments, context, telling)
         except McpRequestError as error:
-            if error.rpc_code not in (_INVALID_PARAMS, _METHOD_NOT_FOUND):
+            if error.rpc_code not in (INVALID_PARAMS, METHOD_NOT_FOUND):
                 raise
             await source.expect(definition, look=True)
-            if error.rpc_code == _METHOD_NOT_FOUND:
+            if error.rpc_code == METHOD_NOT_FOUND:
                 raise
             raise ToolArgumentsError(error.message, tool=request.name) from error
         options, secrets = source.connection.options, source.connection.secrets
@@ -65,13 +64,14 @@ class McpToolExecutor:
             if _UNKNOWN.search(error.message[:_START]):
                 await source.expect(definition, look=True)
             raise ToolExecutionError(secrets.mask(error.message), tool=request.name) from None
-        return masked(made, secrets) if secrets else made
+        return masked(made, secrets)
 
     async def _called(self, arguments: dict[str, Any], context: ToolContext, telling: Telling) -> Any:
         connection = self._source.connection
-        meta = context_meta(context, self._source.send_context)
+        meta = context_meta(context, self._source.options.send_context)
         # The batch ends a call that takes too long; this is for whoever calls a tool without one.
-        timeout = self._source.timeout + _AFTER if self._source.timeout is not None else None
+        given = self._source.options.timeout
+        timeout = given + _AFTER if given is not None else None
         for again in (self._effect == "read", False):
             try:
                 return await connection.call_tool(

@@ -12,6 +12,7 @@ from agentforge.tool.execution import ToolContext, ToolExecutionResult, bound_to
 from agentforge_mcp.definition import ServerInfo
 from agentforge_mcp.errors import McpRequestError
 from agentforge_mcp.results import masked, prompt_result, resource_result
+from agentforge_mcp.rpc_codes import INVALID_PARAMS, NO_RESOURCE
 
 if TYPE_CHECKING:
     from agentforge_mcp.source import McpTools
@@ -83,7 +84,7 @@ class _Extras:
     async def read_resource(self, request: ToolExecutionRequest, context: ToolContext) -> ToolExecutionResult:
         connection = self._source.connection
         uri = str(request.arguments_as_map()["uri"])
-        answer = await _or_arguments(connection.read_resource(uri, timeout=self._source.timeout), request)
+        answer = await _or_arguments(connection.read_resource(uri, timeout=self._source.options.timeout), request)
         return masked(resource_result(answer, max_bytes=connection.options.max_result_bytes), connection.secrets)
 
     async def list_prompts(self, request: ToolExecutionRequest, context: ToolContext) -> ToolExecutionResult:
@@ -100,7 +101,8 @@ class _Extras:
     async def get_prompt(self, request: ToolExecutionRequest, context: ToolContext) -> ToolExecutionResult:
         connection = self._source.connection
         given: Any = request.arguments_as_map()
-        asked = connection.get_prompt(given["name"], given.get("arguments") or {}, timeout=self._source.timeout)
+        timeout = self._source.options.timeout
+        asked = connection.get_prompt(given["name"], given.get("arguments") or {}, timeout=timeout)
         answer = await _or_arguments(asked, request)
         return masked(prompt_result(answer, max_bytes=connection.options.max_result_bytes), connection.secrets)
 
@@ -110,6 +112,6 @@ async def _or_arguments(asked: Any, request: ToolExecutionRequest) -> Any:
     try:
         return await asked
     except McpRequestError as error:
-        if error.rpc_code in (-32602, -32002):  # invalid params, and no such resource
+        if error.rpc_code in (INVALID_PARAMS, NO_RESOURCE):
             raise ToolArgumentsError(error.message, tool=request.name) from error
         raise

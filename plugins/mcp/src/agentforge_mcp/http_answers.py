@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from http import HTTPStatus
 
 import httpx2
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from agentforge.masking import Secrets
 from agentforge_mcp.rpc_codes import FAILED, REFUSED, UNREADABLE
@@ -23,6 +23,7 @@ __all__ = ("Answer", "error_answer", "request_id")
 
 _MOST_OF_A_FAILURE = 64 * 1024
 _SHOWN = 200
+_OF_THE_BODY = ("content-length", "content-type", "content-encoding", "transfer-encoding")
 
 
 def request_id(request: httpx2.Request) -> object:
@@ -44,11 +45,14 @@ def error_answer(request: httpx2.Request, code: int, message: str, *, status: in
 
 
 class Answer:
-    """Makes of a response what the SDK is given; ``limit`` bounds a body, and an event of a stream of them."""
+    """Makes of a response what the SDK is given; ``identity`` is the request's, see `request_id`; ``limit`` bounds a
+    body, and an event of a stream of them."""
 
-    def __init__(self, request: httpx2.Request, response: httpx2.Response, limit: int, secrets: Secrets) -> None:
+    def __init__(
+        self, request: httpx2.Request, identity: object, response: httpx2.Response, limit: int, secrets: Secrets
+    ) -> None:
         self._request = request
-        self._id = request_id(request)
+        self._id = identity
         self._response = response
         self._limit = limit
         self._secrets = secrets
@@ -86,9 +90,9 @@ class Answer:
     def _failed(self, body: bytes) -> httpx2.Response:
         """With the server's own error where there is one, and where not with what its status says."""
         status = self._response.status_code
-        mended = self._mended(body)
-        if mended is not None and b'"error"' in mended:
-            return self._with_body(status, mended)
+        found = self._mended(body)
+        if found is not None and isinstance(found[1], JSONRPCError):
+            return self._with_body(status, found[0])
         if status == 404:  # which the SDK reads: it knows whether there is a session
             return self._with_body(status, b"")
         about, start = self._status(), self._start(body)
@@ -152,30 +156,33 @@ class Answer:
         if len(held) != 1:
             return lines
         data = lines[held[0]].removeprefix(b"data:").strip()
-        mended = self._mended(data) if data else data
-        if mended is None:
+        if not data:
+            return lines
+        found = self._mended(data)
+        if found is None:
             about = f"it is no message: {self._start(data)}"
             # What is for nobody is left out.
             lines[held[0]] = b"data: " + _error(UNREADABLE, about, self._id) if self._id is not None else b":"
-        elif mended != data:
-            lines[held[0]] = b"data: " + mended
+        elif found[0] != data:
+            lines[held[0]] = b"data: " + found[0]
         return lines
 
     def _read(self, body: bytes) -> bytes:
-        mended = self._mended(body)
-        if mended is None:
+        found = self._mended(body)
+        if found is None:
             start = self._start(body)
             return _error(UNREADABLE, f"it is no message: {start}" if start else "it is empty", self._id)
-        if not is_answer_to(jsonrpc_message_adapter.validate_json(mended, by_name=False), self._id):
+        if not is_answer_to(found[1], self._id):
             return _error(UNREADABLE, "it is for another request", self._id)
-        return mended
+        return found[0]
 
-    def _mended(self, data: bytes) -> bytes | None:
-        """A message that the SDK can read; ``None``: it is none."""
-        if _is_message(data):
-            return data
-        mended = whole_characters(data.decode("utf-8-sig", "replace").encode())
-        return mended if mended != data and _is_message(mended) else None
+    def _mended(self, data: bytes) -> tuple[bytes, JSONRPCMessage] | None:
+        """The data so that the SDK can read it, and the message that it is; ``None``: it is none."""
+        found = _message(data)
+        if found is None:
+            data = whole_characters(data.decode("utf-8-sig", "replace").encode())
+            found = _message(data)
+        return None if found is None else (data, found)
 
     def _too_long(self) -> str:
         return f"the answer has more than {self._limit:,} bytes"
@@ -184,15 +191,11 @@ class Answer:
         return shown(self._secrets.mask(body.decode(errors="replace").strip()), _SHOWN)
 
 
-def _is_message(data: bytes) -> bool:
+def _message(data: bytes) -> JSONRPCMessage | None:
     try:
-        jsonrpc_message_adapter.validate_json(data, by_name=False)
+        return jsonrpc_message_adapter.validate_json(data, by_name=False)
     except ValueError:
-        return False
-    return True
-
-
-_OF_THE_BODY = ("content-length", "content-type", "content-encoding", "transfer-encoding")
+        return None
 
 
 class _Stream(httpx2.AsyncByteStream):

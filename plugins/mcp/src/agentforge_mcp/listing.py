@@ -5,6 +5,7 @@ A listing is a stranger's data: names may be absurd, schemas bombs, cursors may 
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -118,8 +119,6 @@ def definition_of(raw: object) -> ToolDefinition | DroppedTool:
 
 def _fault(definition: ToolDefinition) -> str | None:
     """What is wrong with the schema: too large, too deep, none at all, or one that refers to what is not in it."""
-    import json
-
     parts = (("schema", definition.input_schema), ("output schema", definition.output_schema))
     for name, part in (*parts, ("list of annotations", definition.annotations)):
         try:

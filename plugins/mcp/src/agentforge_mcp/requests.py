@@ -29,6 +29,7 @@ _T = TypeVar("_T")
 _UNPARSED = ("Failed to parse SSE message", "SSE stream failed")  # what the SDK says of a stream of events
 _MOST_AT_ONCE = 20  # things that a server may ask for before it is asked again
 _STATE_ONLY = 0.1  # seconds before a server that only wants its state back is asked again
+_LOOK = "It was asked and may have acted: look before it is asked again."
 
 
 async def list_tools(connection: McpConnection) -> tuple[ToolDefinition, ...]:
@@ -45,7 +46,7 @@ async def list_tools(connection: McpConnection) -> tuple[ToolDefinition, ...]:
                 refused.update(_refused(raw, {each.name for each in result.tools}))
                 return raw, result.next_cursor
 
-            raw, following = await _asked(connection, "tools/list", ask, timeout=connection.options.start_timeout)
+            raw, following = await _page(connection, "tools/list", ask)
             judged = []
             for each in raw:
                 made = definition_of(each)
@@ -55,14 +56,7 @@ async def list_tools(connection: McpConnection) -> tuple[ToolDefinition, ...]:
                 await asyncio.sleep(0)  # a large schema takes its time, and others want theirs
             return judged, following
 
-        try:
-            found, warnings = await all_pages(
-                page, max_pages=connection.options.max_pages, max_items=connection.options.max_tools
-            )
-        except McpRequestError as error:
-            if error.rpc_code != types.METHOD_NOT_FOUND:
-                raise
-            found, warnings = [], ("it has no tools",)
+        found, warnings = await _pages(connection, page) or ([], ("it has no tools",))
     listing = listing_of(found, warnings, refused)
     connection.dropped, connection.warnings = listing.dropped, listing.warnings
     return listing.tools
@@ -125,28 +119,13 @@ async def call_tool(
 
 async def list_resources(connection: McpConnection) -> tuple[McpResource, ...]:
     """Resources, then templates."""
-
-    async def page(cursor: str | None) -> tuple[list[Any], str | None]:
-        async def ask(life: Life, session: ClientSession) -> tuple[list[Any], str | None]:
-            result = await session.list_resources(params=types.PaginatedRequestParams(cursor=cursor))
-            return list(result.resources), result.next_cursor
-
-        return await _asked(connection, "resources/list", ask, timeout=connection.options.start_timeout)
-
-    async def templates(cursor: str | None) -> tuple[list[Any], str | None]:
-        async def ask(life: Life, session: ClientSession) -> tuple[list[Any], str | None]:
-            result = await session.list_resource_templates(params=types.PaginatedRequestParams(cursor=cursor))
-            return list(result.resource_templates), result.next_cursor
-
-        return await _asked(connection, "resources/templates/list", ask)
-
     made = [
         McpResource(str(each.uri), each.name, each.description or "", each.mime_type, each.size)
-        for each in await _listed(connection, page)
+        for each in await _listed(connection, "resources/list", "resources")
     ]
     made += [
         McpResource(each.uri_template, each.name, each.description or "", each.mime_type, template=True)
-        for each in await _listed(connection, templates)
+        for each in await _listed(connection, "resources/templates/list", "resource_templates")
     ]
     return tuple(made)
 
@@ -169,21 +148,13 @@ async def read_resource(connection: McpConnection, uri: str, *, timeout: float |
 
 async def list_prompts(connection: McpConnection) -> tuple[McpPrompt, ...]:
     """The prompts."""
-
-    async def page(cursor: str | None) -> tuple[list[Any], str | None]:
-        async def ask(life: Life, session: ClientSession) -> tuple[list[Any], str | None]:
-            result = await session.list_prompts(params=types.PaginatedRequestParams(cursor=cursor))
-            return list(result.prompts), result.next_cursor
-
-        return await _asked(connection, "prompts/list", ask)
-
     return tuple(
         McpPrompt(
             each.name,
             each.description or "",
             tuple((row.name, row.description or "", bool(row.required)) for row in each.arguments or ()),
         )
-        for each in await _listed(connection, page)
+        for each in await _listed(connection, "prompts/list", "prompts")
     )
 
 
@@ -205,17 +176,47 @@ async def get_prompt(
     return await _asked(connection, f"the prompt {shown(name, 80)!r}", ask, timeout=timeout)
 
 
-# -- one request ---------------------------------------------------------------------------------
+# -- lists ---------------------------------------------------------------------------------------
 
 
-async def _listed(connection: McpConnection, page: Callable[[str | None], Awaitable[Any]]) -> list[Any]:
-    try:
-        found, _ = await all_pages(page, max_pages=connection.options.max_pages, max_items=connection.options.max_tools)
-    except McpRequestError as error:
-        if error.rpc_code == types.METHOD_NOT_FOUND:
-            return []
-        raise
+async def _listed(connection: McpConnection, what: str, kind: str) -> list[Any]:
+    """All of a kind, as the SDK calls it; nothing where the server has no such thing."""
+
+    async def page(cursor: str | None) -> tuple[list[Any], str | None]:
+        async def ask(life: Life, session: ClientSession) -> tuple[list[Any], str | None]:
+            result = await getattr(session, f"list_{kind}")(params=types.PaginatedRequestParams(cursor=cursor))
+            return list(getattr(result, kind)), result.next_cursor
+
+        return await _page(connection, what, ask)
+
+    found, _ = await _pages(connection, page) or ([], ())
     return found
+
+
+async def _pages(
+    connection: McpConnection, page: Callable[[str | None], Awaitable[tuple[list[Any], str | None]]]
+) -> tuple[list[Any], tuple[str, ...]] | None:
+    """All that is listed, and warnings; ``None`` where the server has no such thing."""
+    options = connection.options
+    try:
+        return await all_pages(page, max_pages=options.max_pages, max_items=options.max_tools)
+    except McpRequestError as error:
+        if error.rpc_code != types.METHOD_NOT_FOUND:
+            raise
+        return None
+
+
+async def _page(connection: McpConnection, what: str, ask: Callable[[Life, ClientSession], Awaitable[_T]]) -> _T:
+    """One page, in the time of a start. To ask for it changes nothing, so whether it did is no question."""
+    try:
+        return await _asked(connection, what, ask, timeout=connection.options.start_timeout)
+    except McpLostError as error:
+        late = error.reason == "time"
+        error.next_step = "Raise start_timeout, or see why it is slow." if late else "See what the server logs."
+        raise
+
+
+# -- one request ---------------------------------------------------------------------------------
 
 
 async def _asked(
@@ -265,7 +266,7 @@ def _unreadable(connection: McpConnection, what: str, why: str) -> McpLostError:
     return McpLostError(
         f"the answer of the MCP server {connection.name!r} to {what} cannot be read: {why}",
         reason="answer",
-        next_step="It was asked and may have acted: look before it is asked again.",
+        next_step=_LOOK,
     )
 
 
@@ -283,7 +284,7 @@ def _read(connection: McpConnection, life: Life, what: str, error: MCPError) -> 
         return McpLostError(
             f"the MCP server {name!r} did not answer {what}: {text}",
             reason="answer",
-            next_step="It was asked and may have acted: look before it is asked again.",
+            next_step=_LOOK,
         )
     if text.startswith(_UNPARSED):
         return _unreadable(connection, what, "an event of it is no message, or too long")

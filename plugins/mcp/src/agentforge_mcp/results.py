@@ -63,6 +63,8 @@ def prompt_result(answer: Any, *, max_bytes: int) -> ToolExecutionResult:
 
 def masked(result: ToolExecutionResult, secrets: Secrets) -> ToolExecutionResult:
     """The result without what the server was given to keep, in texts and in the object."""
+    if not secrets:
+        return result
     parts = [
         TextContent(secrets.mask(each.text)) if isinstance(each, TextContent) else each for each in result.contents
     ]

@@ -6,26 +6,28 @@ beans.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from typing import Any
 
 from agentforge.errors import ConfigurationError
 from agentforge.plugin import view_of
 from agentforge.tool import BoundTool, StaticTools, known_tools
+from agentforge_mcp.patterns import fits_any, has_wildcards
 from agentforge_mcp.settings import McpSettings
 from agentforge_mcp.source import McpTools
 
 __all__ = ("ServerView",)
 
 _NO_CHOICE: dict[str, Any] = {"only": (), "without": (), "except_": ()}
-_NO_NAMES: dict[str, Any] = {"rename": {}, "describe": {}, "prefix": None}
 
 
 class ServerView:
-    """The settings' view. A name that fits no tool is a mistake in the file when the server is first listed, and a
-    pattern that fits none a warning; later it is the server that changed, and what is left is offered."""
+    """The settings' view, by the server's own names and by those that they are made for a model.
+
+    A name that fits no tool is a mistake in the file when the server is first listed, and a pattern that fits none a
+    warning; later it is the server that changed, and what is left is offered.
+    """
 
     def __init__(self, settings: McpSettings, bean_id: str) -> None:
         self._settings = settings
@@ -42,23 +44,26 @@ class ServerView:
         own = [each for each in tools if id(each) not in extras]
         more = [each for each in tools if id(each) in extras]
         if self._first:
-            self._expect({each.name for each in own}, {each.name for each in more})
+            self._expect({name for each in own for name in _names(each)}, {each.name for each in more})
             self._first = False
-        kept = known_tools(view_of(StaticTools(own), settings.model_copy(update=_NO_NAMES))) or ()
-        seen = [*kept, *more]
-        names = {each.name for each in seen}
+        seen = [*(each for each in own if not self.left_out(*_names(each))), *more]
         present: dict[str, Any] = {
-            key: {name: text for name, text in getattr(settings, key).items() if name in names}
+            key: {
+                each.name: text
+                for each in seen
+                for name, text in getattr(settings, key).items()
+                if name in _names(each)
+            }
             for key in ("rename", "describe")
         }
         return known_tools(view_of(StaticTools(seen), settings.model_copy(update={**_NO_CHOICE, **present}))) or ()
 
-    def left_out(self, name: str) -> bool:
-        """Whether only, without or except leave the tool of this name out."""
+    def left_out(self, *names: str) -> bool:
+        """Whether only, without or except leave the tool of these names out."""
         settings = self._settings
-        if settings.only and not _fits_any(name, settings.only):
+        if settings.only and not fits_any(names, settings.only):
             return True
-        return _fits_any(name, (*settings.without, *settings.except_))
+        return fits_any(names, (*settings.without, *settings.except_))
 
     def _expect(self, own: set[str], extras: set[str]) -> None:
         # What is held back, filtered out or cannot be offered is there all the same.
@@ -66,12 +71,12 @@ class ServerView:
             own = own | {each.name for each in self.source.definitions} | {each.name for each in self.source.dropped}
         for key, pattern in self._wanted():
             names = own | extras if key in ("rename", "describe") else own
-            if any(name == pattern or fnmatchcase(name, pattern) for name in names):
+            if fits_any(names, [pattern]):
                 continue
             near = get_close_matches(pattern.strip("*?"), sorted(names), 1)
             step = f"Did you mean {near[0]!r}? " if near else ""
             step += f"It offers {', '.join(sorted(names)) or 'none'}."
-            if any(each in pattern for each in "*?["):
+            if has_wildcards(pattern):
                 if self.source is not None:
                     self.source.warn(
                         f"{key} of {self._bean_id!r} has {pattern!r}, which fits no tool of the server. {step}"
@@ -97,5 +102,7 @@ class ServerView:
             yield from ((key, name) for name in names)
 
 
-def _fits_any(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, each) for each in patterns)
+def _names(tool: BoundTool) -> tuple[str, ...]:
+    """What a file may call it by: its name here, and the server's own."""
+    own = tool.origin.name if tool.origin is not None else None
+    return (tool.name,) if own is None else (tool.name, own)

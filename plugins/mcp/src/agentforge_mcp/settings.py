@@ -35,8 +35,8 @@ class RestartSettings(BeanSettings):
 
 
 class McpSettings(ViewSettings):
-    """What the beans of all MCP servers take. Names in only, without, rename and describe are the server's own, made
-    safe where a model could not call them."""
+    """What the beans of all MCP servers take. Names of tools are the server's own, or what they are made where a
+    model could not call them."""
 
     filter: Annotated[Any, Ref()] | None = None
     """A component that says which tools to offer: a function of the definition and the server's info that gives a
@@ -54,7 +54,7 @@ class McpSettings(ViewSettings):
     required: bool = True
     """Whether the program is not to start without the server; false: it is reported, left out and tried again."""
     start_timeout: Seconds = 10.0
-    """How long the start of the server may take, and each page of its tool list."""
+    """How long the start of the server may take, and each page of its lists."""
     call_timeout: Seconds | None = None
     """How long a call may take; unset: as long as a tool may in general."""
     max_concurrent_calls: Count = 8

@@ -41,7 +41,8 @@ class SourceOptions:
     name; without any, those of the first listing count. ``on_change`` says what becomes of a tool that is not as it was
     pinned: reported, or held back. ``required``: whether the program is not to start without the server; ``lazy``:
     whether it is started at the first use. ``resources`` and ``prompts`` are offered as tools where asked for.
-    ``send_context`` names what the server is told of a run.
+    ``send_context`` names what the server is told of a run; ``timeout`` is the time of a call in seconds, ``None``: the
+    connection's.
     """
 
     view: Callable[[Sequence[BoundTool]], Sequence[BoundTool]] | None = None
@@ -89,16 +90,6 @@ class McpTools:
         self._told: set[str] = set()
         self._notices: list[Notice] = []
         connection.on_change(self._changed)
-
-    @property
-    def send_context(self) -> tuple[str, ...]:
-        """What the server is told of a run."""
-        return self.options.send_context
-
-    @property
-    def timeout(self) -> float | None:
-        """The time of one call in seconds; ``None``: the connection's."""
-        return self.options.timeout
 
     @property
     def dropped(self) -> tuple[DroppedTool, ...]:

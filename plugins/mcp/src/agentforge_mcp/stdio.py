@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ from agentforge_mcp.errors import McpConnectionError
 from agentforge_mcp.options import StdioServer
 from agentforge_mcp.rpc_codes import UNREADABLE
 from agentforge_mcp.server_log import ServerLog
+from agentforge_mcp.streams import Stream
 from agentforge_mcp.wire_json import answered_id, message_of
 
 __all__ = ("StdioTransport",)
@@ -34,6 +36,7 @@ _WAITING = 64  # messages that wait to be taken before the program is made to wa
 _LINGER = 0.05  # seconds between the end of a program and that of its output
 _SHOWN = 4096  # bytes that are looked at of a message that is too long
 _END = 200  # bytes of its end, where servers may write which request it answers
+_KILL = signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM
 
 
 class StdioTransport:
@@ -70,7 +73,7 @@ class StdioTransport:
     def kill(self) -> None:
         """End the program and all that it started, at once."""
         if self.pid is not None and self.exit_code is None:
-            _signal(self.pid, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+            _signal(self.pid, _KILL)
 
     def why(self) -> str:
         """How the program ended, in words."""
@@ -138,7 +141,7 @@ class StdioTransport:
             _signal(pid, signal.SIGTERM)
             await self._gone(share)
         # Also when it went by itself: what it started may be there still.
-        _signal(pid, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+        _signal(pid, _KILL)
         await self._gone(share)
         with contextlib.suppress(PermissionError, ProcessLookupError):
             transport.close()
@@ -315,8 +318,6 @@ class _Program(asyncio.SubprocessProtocol):
 
 def _several(line: bytes) -> list[bytes]:
     """The messages of a batch, as one earlier version of the protocol allows them."""
-    import json
-
     if not line.startswith(b"["):
         return []
     try:
@@ -326,7 +327,7 @@ def _several(line: bytes) -> list[bytes]:
     return [json.dumps(each).encode() for each in found if isinstance(each, dict)]
 
 
-class _Reader:
+class _Reader(Stream):
     """What the program says, as the SDK reads it."""
 
     def __init__(self, program: _Program) -> None:
@@ -355,16 +356,8 @@ class _Reader:
         program.taken()
         return message
 
-    async def __aenter__(self) -> Self:
-        return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class _Writer:
+class _Writer(Stream):
     """What the program is told, as the SDK writes it."""
 
     def __init__(self, program: _Program) -> None:
@@ -378,14 +371,3 @@ class _Writer:
         line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         if not self._program.write(line) and isinstance(item.message, JSONRPCRequest):
             raise MCPError(CONNECTION_CLOSED, "Connection closed")
-
-    async def aclose(self) -> None:
-        return None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()

@@ -181,12 +181,13 @@ class _Bounded(httpx2.AsyncBaseTransport):
             return error_answer(request, NOT_SENT, connection_words(error))
         except httpx2.TransportError as error:
             return error_answer(request, LOST, f"the connection ended: {type(error).__name__}: {error}")
-        if request_id(request) is not None:
+        identity = request_id(request)
+        if identity is not None:
             self._owner.status = response.status_code if response.status_code >= 400 else None
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             return error_answer(request, UNREADABLE, "it is a compressed answer that nobody asked for")
-        return await Answer(request, response, self._limit, self._secrets).given()
+        return await Answer(request, identity, response, self._limit, self._secrets).given()
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -209,7 +209,7 @@ def test_what_goes_wrong_is_one_block(typed: Type, words: list[str], code: int, 
     assert said in done.err
 
 
-def test_a_file_without_servers_is_said_so(tmp_path: Path, typed: Type, configuration: Path) -> None:
+def test_a_file_without_servers_is_said_so(typed: Type, configuration: Path) -> None:
     """With what to do."""
     configuration.write_text('{"agentforge": 1, "beans": {"service": {"type": "tool_service"}}}')
     done = typed("list")
@@ -224,7 +224,7 @@ def test_help_lists_the_commands(typed: Type) -> None:
     assert [line.split()[0] for line in done.out.splitlines()[3:]] == ["serve", "list", "inspect", "call"]
 
 
-def test_inspect_does_not_name_itself_as_the_next_step(tmp_path: Path, typed: Type, configuration: Path) -> None:
+def test_inspect_does_not_name_itself_as_the_next_step(typed: Type, configuration: Path) -> None:
     """It is what the others name."""
     data = json.loads(configuration.read_text())
     data["beans"]["gone"]["command"] = [sys.executable, "-c", "raise SystemExit(3)"]

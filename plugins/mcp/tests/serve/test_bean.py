@@ -146,6 +146,11 @@ async def test_who_calls_is_fixed_in_the_file(
             "server",
             "counts on loopback",
         ),
+        (
+            {"service": "service", "insecure_no_token": True, "host": "127.example.com"},
+            "server",
+            "counts on loopback",
+        ),
         ({"service": "service", "host": "0.0.0.0"}, "server", "allowed_hosts must say by which names"),
         ({"service": "service", "port": 70000}, "port", "65535"),
         ({"service": "service", "page_size": 0}, "page_size", "1"),

@@ -22,6 +22,7 @@ from agentforge.tool import tool
 from agentforge.tool.execution import ToolService
 from agentforge_mcp.serve import HttpOptions, McpServer
 from agentforge_mcp.serve.guard import Guard
+from plugins.mcp.tests.support import Stuck
 
 TOKEN = "canary-token-90125"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -29,28 +30,13 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
-class Shop:
+class Shop(Stuck):
     """Tools."""
-
-    def __init__(self) -> None:
-        self.begun = asyncio.Event()
-        self.cancelled = 0
 
     @tool(effect="read")
     def add(self, a: int, b: int) -> int:
         """Add."""
         return a + b
-
-    @tool
-    async def stuck(self) -> str:
-        """Never end."""
-        self.begun.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        return "never"
 
 
 @asynccontextmanager
@@ -204,6 +190,22 @@ async def test_a_missing_token_and_a_wrong_one_are_told_apart(
 async def test_there_is_nothing_elsewhere(path: str, status: int) -> None:
     """Than at the path of the file."""
     assert await status_of(TOLD | OUR, path) == status
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "status"),
+    [
+        ("127.0.0.2", "127.0.0.2", 0),
+        ("127.0.0.2", "localhost", 0),
+        ("::1", "[::1]", 0),
+        ("192.0.2.1", "192.0.2.1", 0),
+        ("192.0.2.1", "localhost", 403),
+    ],
+)
+async def test_the_address_it_listens_on_is_a_name_of_the_server(host: str, name: str, status: int) -> None:
+    """Any of this machine's own too; loopback's other names are those of a server that listens there."""
+    options = HttpOptions(host=host, token=TOKEN)
+    assert await status_of(TOLD | {"host": f"{name}:{PORT}"}, options=options) == status
 
 
 async def test_without_a_token_a_page_may_not_call_either() -> None:

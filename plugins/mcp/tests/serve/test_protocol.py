@@ -25,6 +25,7 @@ from agentforge.tool.execution import Run, ToolContext, ToolExecutionResult, Too
 from agentforge_mcp.serve import HttpOptions, McpServer
 from agentforge_mcp.serve.content import result_of
 from agentforge_mcp.serve.wire import StdioWire
+from plugins.mcp.tests.support import Stuck
 
 BOTH = pytest.mark.parametrize("mode", ["auto", "legacy"])
 PNG = base64.b64encode(b"png").decode()
@@ -38,14 +39,13 @@ class Order:
     items: list[str]
 
 
-class Shop:
+class Shop(Stuck):
     """Tools of each effect and for each kind of result."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.waiting = 0
-        self.cancelled = 0
         self.most = 0
-        self.stuck_now = asyncio.Event()
 
     @tool(effect="read")
     def find(self, number: str) -> Order:
@@ -82,23 +82,9 @@ class Shop:
         self.most = max(self.most, self.waiting)
         try:
             await asyncio.sleep(0.05)
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
         finally:
             self.waiting -= 1
         return "late"
-
-    @tool
-    async def stuck(self) -> str:
-        """Never end."""
-        self.stuck_now.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        return "never"
 
     @tool
     async def steps(self, context: ToolContext) -> str:
@@ -253,7 +239,7 @@ async def test_a_cancelled_request_cancels_its_call(mode: str) -> None:
     shop = Shop()
     async with connected(mode, shop) as client:
         call = asyncio.create_task(client.call_tool("stuck"))
-        await shop.stuck_now.wait()
+        await shop.begun.wait()
         call.cancel()
         await asyncio.wait([call])
         for _ in range(200):
@@ -269,7 +255,7 @@ async def test_the_end_of_the_server_ends_its_calls() -> None:
     shop = Shop()
     async with connected("legacy", shop) as client:
         call = asyncio.create_task(client.call_tool("stuck"))
-        await shop.stuck_now.wait()
+        await shop.begun.wait()
     with pytest.raises(MCPError):
         await call
     assert shop.cancelled == 1

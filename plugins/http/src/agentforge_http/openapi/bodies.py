@@ -6,19 +6,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agentforge_http.body import is_json_type
 from agentforge_http.openapi.description import Placed
 from agentforge_http.openapi.documents import Documents, Found
 from agentforge_http.openapi.schema_values import ANNOTATIONS, Scope, is_binary
 from agentforge_http.openapi.schemas import SchemaTranslator
 from agentforge_http.openapi.texts import argument_name, plain_text, shortened
-from agentforge_http.operation import BodyEncoding, HttpBody, Style
+from agentforge_http.operation import STYLES, BodyEncoding, HttpBody
 
 __all__ = ("Body", "read_body")
 
 Kind = Literal["json", "form", "multipart", "text", "binary"]
 
 _ORDER: tuple[Kind, ...] = ("json", "form", "multipart", "text", "binary")
-_STYLES: tuple[Style, ...] = ("form", "spaceDelimited", "pipeDelimited", "deepObject")
 _BYTES = ("image/", "audio/", "video/", "font/")
 _BYTE_TYPES = frozenset(
     {"application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/x-tar"}
@@ -93,7 +93,7 @@ def read_body(
 def _kind_of(media_type: str, media: Mapping[str, Any], document: str, documents: Documents) -> Kind | None:
     name = media_type.partition(";")[0].strip().lower()
     schema = media.get("schema")
-    if name == "application/json" or name.endswith("+json"):
+    if is_json_type(name):
         return "json"
     if name == "application/x-www-form-urlencoded":
         return "form"
@@ -259,7 +259,7 @@ class _Reader:
 
     def _encoding(self, schema: Any, document: str, told: Mapping[str, Any]) -> BodyEncoding:
         style = told.get("style")
-        style_told = style in _STYLES
+        style_told = style in STYLES["query"]
         explode = told.get("explode")
         has_style = style_told or isinstance(explode, bool) or told.get("allowReserved") is True
         content_type = told.get("contentType")

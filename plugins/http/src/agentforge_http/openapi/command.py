@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentforge.cli import Console, Parser, count, run_in_order, table
 from agentforge.errors import ConfigurationError
@@ -17,9 +16,7 @@ from agentforge_http.openapi.documents import Documents, file_documents, is_url
 from agentforge_http.openapi.importing import ImportOptions, import_description, named_operations
 from agentforge_http.openapi.loading import unknown_names
 from agentforge_http.openapi.report import ImportReport
-
-if TYPE_CHECKING:
-    from agentforge_http.sender import HttpSender
+from agentforge_http.sender import HttpSender
 
 __all__ = ("import_arguments", "import_command", "run_import")
 
@@ -137,17 +134,11 @@ def _read(spec: str) -> Documents:
 async def _fetched(url: str) -> Documents:
     from agentforge_http.openapi.fetching import fetch_description
 
-    sender = _sender()
+    sender = HttpSender(max_response_bytes=_MAX_BYTES, follow_redirects=True)
     try:
         return await fetch_description(url, sender, max_bytes=_MAX_BYTES, trusted=True)
     finally:
         await sender.aclose()
-
-
-def _sender() -> HttpSender:
-    from agentforge_http.sender import HttpSender
-
-    return HttpSender(max_response_bytes=_MAX_BYTES, follow_redirects=True)
 
 
 def _print(report: ImportReport, console: Console) -> None:

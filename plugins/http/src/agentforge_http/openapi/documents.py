@@ -13,6 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from agentforge.errors import AgentForgeError, ConfigurationError
 from agentforge_http.openapi.reading import read_document
+from agentforge_http.picking import found_at, pointer_steps
 from agentforge_http.sender import origin_of
 
 __all__ = (
@@ -111,15 +112,10 @@ def _at(value: Any, pointer: str) -> Any:
         return value
     if not pointer.startswith("/"):
         return None
-    for step in unquote(pointer)[1:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and name in value:
-            value = value[name]
-        elif isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            return None
-    return value
+    try:
+        return found_at(value, pointer_steps(unquote(pointer)))
+    except LookupError:
+        return None
 
 
 def url_fault(url: str) -> str | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agentforge.errors import ConfigurationError, ToolExecutionError
-from agentforge.http import safe_url
+from agentforge.http import RetryPolicy, safe_url
+from agentforge_http.auth import Auth
 from agentforge_http.encoding import PreparedRequest
 from agentforge_http.openapi.documents import Documents, fetched_documents, url_fault
 from agentforge_http.operation import HttpOperation
@@ -30,9 +31,6 @@ class NotFetchedError(ConfigurationError):
 
 def description_sender(settings: OpenApiSettings, context: BeanContext) -> HttpSender:
     """What fetches the description: connected as the API is, with headers of its own and no credentials of the API."""
-    from agentforge.http import RetryPolicy
-    from agentforge_http.auth import Auth
-
     return HttpSender.of(
         settings,
         context,

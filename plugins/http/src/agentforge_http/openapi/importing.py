@@ -23,7 +23,7 @@ from agentforge_http.openapi.schema_values import Scope
 from agentforge_http.openapi.schemas import SchemaTranslator
 from agentforge_http.openapi.servers import Server, Servers
 from agentforge_http.openapi.texts import one_line, plain_text, shortened
-from agentforge_http.operation import HttpOperation
+from agentforge_http.operation import SAFE_METHODS, HttpOperation
 
 __all__ = ("ImportOptions", "Imported", "NamedOperation", "import_description", "matches", "named_operations")
 
@@ -35,7 +35,6 @@ MAX_PARTS = 200_000
 """How many schemas those of all tools may consist of, definitions counted wherever they are used."""
 _MEDIA_TYPE = re.compile(r"[a-zA-Z0-9!#$&^_.+-]+/[a-zA-Z0-9!#$&^_.+-]+")
 _Value = TypeVar("_Value")
-_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +362,7 @@ class _Import:
 
     def _effect(self, named: NamedOperation) -> Effect:
         told = named.last_of(self._options.effects)
-        return told if told is not None else "read" if named.operation.method in _READS else "write"
+        return told if told is not None else "read" if named.operation.method in SAFE_METHODS else "write"
 
     def _security(self, operation: DescribedOperation) -> tuple[frozenset[str], ...] | None:
         given = operation.value.get("security", self._description.value.get("security"))

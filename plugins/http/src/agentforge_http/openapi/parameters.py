@@ -8,25 +8,19 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentforge_http.header_text import header_fault
+from agentforge_http.body import is_json_type
+from agentforge_http.header_text import header_fault, is_header_name
 from agentforge_http.openapi.description import Placed
 from agentforge_http.openapi.schema_values import Scope
 from agentforge_http.openapi.schemas import SchemaTranslator
 from agentforge_http.openapi.texts import argument_name, plain_text, shortened
-from agentforge_http.operation import HttpParameter, Place, Style
+from agentforge_http.operation import STYLES, HttpParameter, Place, Style
 
 __all__ = ("Argument", "Parameters", "path_names", "read_parameters")
 
 _PLACES: Mapping[str, Place] = {"path": "path", "query": "query", "header": "header", "cookie": "cookie"}
-_STYLES: Mapping[Place, tuple[Style, ...]] = {
-    "path": ("simple", "label", "matrix"),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
-    "header": ("simple",),
-    "cookie": ("form",),
-}
 #: OpenAPI 3.0 says of these that a parameter of the name is to be ignored.
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NAME_IN_PATH = re.compile(r"\{([^{}/]+)\}")
 
 
@@ -143,7 +137,7 @@ def _read(placed: Placed, in_path: list[str], schemas: SchemaTranslator, scope: 
     if place == "header" and name.lower() in _IGNORED_HEADERS:
         made.notes.append(f"the header {name} is not an argument: OpenAPI keeps it for the client")
         return
-    if place == "header" and not _HEADER.fullmatch(name):
+    if place == "header" and not is_header_name(name):
         told = f"the header {name[:80]!r} has a name that cannot be sent"
         (made.faults if required else made.notes).append(told if required else f"{told}, and was left out")
         return
@@ -153,12 +147,12 @@ def _read(placed: Placed, in_path: list[str], schemas: SchemaTranslator, scope: 
     if place == "path" and name not in in_path:
         made.notes.append(f"the path parameter {name!r} is not in the path and was left out")
         return
-    argument = Argument(name, place, {}, required, _STYLES[place][0], place in ("query", "cookie"))
+    argument = Argument(name, place, {}, required, STYLES[place][0], place in ("query", "cookie"))
     content = value.get("content")
     if isinstance(content, dict) and content:
         kind, media = next(iter(content.items()))
         base = str(kind).partition(";")[0].strip().lower()
-        if base != "application/json" and not base.endswith("+json"):
+        if not is_json_type(base):
             told = f"the parameter {name!r} is to be sent as {base[:60]}, which it cannot be"
             (made.faults if required else made.notes).append(told if required else f"{told}, and was left out")
             return
@@ -177,7 +171,7 @@ def _schema_of(media: Any) -> Any:
 
 def _style(value: Mapping[str, Any], argument: Argument, made: Parameters) -> None:
     style = value.get("style")
-    allowed = _STYLES[argument.place]
+    allowed = STYLES[argument.place]
     if style is not None:
         if style in allowed:
             argument.style = style

@@ -23,9 +23,7 @@ class SeveralAuths(Auth):
 
     async def credentials(self, refused: str | None = None) -> Credentials:
         """All of them. Raises what a provider of tokens raises."""
-        found = [
-            await part.credentials(refused) if part.can_renew else await part.credentials() for part in self._parts
-        ]
+        found = [await part.credentials(refused) for part in self._parts]
         headers: dict[str, tuple[str, str]] = {}
         for name, value in (pair for each in found for pair in each.headers):
             headers.setdefault(name.lower(), (name, value))  # a request has one Authorization

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from agentforge.errors import AgentForgeError, ConfigurationError
 from agentforge.plugin import BeanContext
@@ -26,6 +24,7 @@ from agentforge_http.openapi.settings_findings import openapi_findings
 from agentforge_http.operation import HttpOperation
 from agentforge_http.sender import HttpSender
 from agentforge_http.settings_findings import refuse
+from agentforge_http.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from agentforge.tool.execution import Run
@@ -65,9 +64,7 @@ class OpenApiTools:
         self._by_scheme = self._schemes()
         self._tools: tuple[BoundTool, ...] | None = None
         self._report: ImportReport | None = None
-        self._loading: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[tuple[BoundTool, ...]]] = (
-            WeakKeyDictionary()
-        )
+        self._loading = SharedWork(self._load)
         if not is_url(settings.spec):
             path = context.folder / settings.spec
             self._take(file_documents(path, max_bytes=settings.max_document_bytes))
@@ -89,10 +86,10 @@ class OpenApiTools:
             return self._tools
         if self._not_before is not None:
             if self._now() >= self._not_before:
-                self._attempt().add_done_callback(self._tried)  # no run waits for what it may never get
+                self._loading.task().add_done_callback(self._tried)  # no run waits for what it may never get
             return ()
         try:
-            return await asyncio.shield(self._attempt())  # one run that ends does not end the load of another
+            return await self._loading.result()
         except NotFetchedError as error:
             if not self._settings.required:
                 self._missed(error)
@@ -112,23 +109,12 @@ class OpenApiTools:
 
     async def aclose(self) -> None:
         """Close the connections, and end a load that is under way."""
-        task = self._loading.pop(asyncio.get_running_loop(), None)
-        if task is not None:
-            task.cancel()
+        self._loading.cancel()
         await self._sender.aclose()
 
     def __repr__(self) -> str:
         told = "not yet fetched" if self._tools is None else f"{len(self._tools)} tools"
         return f"OpenApiTools({self._settings.spec.partition('?')[0]!r}, {told})"
-
-    def _attempt(self) -> asyncio.Task[tuple[BoundTool, ...]]:
-        """The one load of this event loop, however many runs ask at once."""
-        loop = asyncio.get_running_loop()
-        task = self._loading.get(loop)
-        if task is None or task.done():
-            task = self._loading[loop] = loop.create_task(self._load(), context=contextvars.Context())
-            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-        return task
 
     def _tried(self, task: asyncio.Task[tuple[BoundTool, ...]]) -> None:
         error = None if task.cancelled() else task.exception()

@@ -37,8 +37,8 @@ class Guard:
         self._said: dict[str, float] = {}
         self._path = "/" + options.path.strip("/")
         self._token = options.token.encode() if options.token else None
-        names = ("127.0.0.1", "localhost", "[::1]") if is_loopback(options.host) else (_shown(options.host),)
-        own = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
+        names = {_shown(options.host)} | ({"127.0.0.1", "localhost", "[::1]"} if is_loopback(options.host) else set())
+        own = {f"{name}:{port}" for name in names} | (names if port == 80 else set())
         self._hosts = own | {host.lower() for host in options.allowed_hosts}
         self._origins = {f"http://{host}" for host in own} | {origin.lower() for origin in options.allowed_origins}
 

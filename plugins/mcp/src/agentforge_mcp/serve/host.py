@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from agentforge.client import ChatClient
@@ -13,8 +13,6 @@ from agentforge_mcp.serve.http_options import HttpOptions, check_http
 from agentforge_mcp.serve.offer import ServedTools
 
 __all__ = ("McpServer",)
-
-_log = logging.getLogger("agentforge.mcp.serve")
 
 
 class McpServer:
@@ -55,15 +53,17 @@ class McpServer:
         self.http = http or HttpOptions()
         self._version = version
         self._service = service.service if isinstance(service, ChatClient) else service
-        self._offer: Mapping[str, Any] = {
-            "client": client,
-            "only": only,
-            "without": without,
-            "tenant": tenant,
-            "roles": roles,
-            "tool_context": tool_context,
-            "max_concurrent_calls": max_concurrent_calls,
-        }
+        self._offer = partial(
+            ServedTools,
+            self._service,
+            client=client,
+            only=only,
+            without=without,
+            tenant=tenant,
+            roles=roles,
+            tool_context=tool_context,
+            max_concurrent_calls=max_concurrent_calls,
+        )
         self._more = tuple(more)
         self._max_bytes = max_message_bytes
         self._page_size = page_size
@@ -85,7 +85,7 @@ class McpServer:
 
     def served(self) -> ServedTools:
         """What is offered, without a way to reach it."""
-        return ServedTools(self._service, more=self._more, **self._offer)
+        return self._offer(more=self._more)
 
     async def serve_stdio(self, wire: Any = None) -> None:
         """Serve one client over standard input and output, until it closes them.

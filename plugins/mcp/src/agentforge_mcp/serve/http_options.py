@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("EVERYWHERE", "LOOPBACK", "HttpOptions", "check_http", "is_loopback")
+__all__ = ("EVERYWHERE", "HttpOptions", "check_http", "is_loopback")
 
 #: Hosts that stand for every address of the machine.
 EVERYWHERE = ("0.0.0.0", "::", "")
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,15 @@ class HttpOptions:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs of the same machine reach a server there."""
-    return host in LOOPBACK or host.startswith("127.")
+    """Whether only programs of the same machine reach a server there.
+
+    >>> is_loopback("127.0.0.2"), is_loopback("::1"), is_loopback("127.example.com")
+    (True, True, False)
+    """
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False  # a name, which may lead anywhere
 
 
 def check_http(options: HttpOptions, *, setting: str | None = None, location: str | None = None) -> None:

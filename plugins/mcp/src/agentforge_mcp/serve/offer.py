@@ -40,7 +40,7 @@ from agentforge.tool.execution import (
     ToolService,
     history_of,
 )
-from agentforge_mcp.serve.patterns import check_patterns, fits_any
+from agentforge_mcp.patterns import check_patterns, fits_any
 
 __all__ = ("ServedTools", "Tell")
 
@@ -240,7 +240,7 @@ class ServedTools:
             kept = (
                 tool
                 for tool in tools
-                if (not self._only or fits_any(tool.name, self._only)) and not fits_any(tool.name, self._without)
+                if (not self._only or fits_any([tool.name], self._only)) and not fits_any([tool.name], self._without)
             )
             self._seen = tools, tuple(kept)
         return self._seen[1]

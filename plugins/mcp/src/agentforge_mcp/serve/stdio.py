@@ -10,6 +10,7 @@ from mcp.shared.message import SessionMessage
 
 from agentforge_mcp.serve.protocol import ToolProtocol
 from agentforge_mcp.serve.wire import Inbox, Outbox, StdioWire
+from agentforge_mcp.streams import Stream
 from agentforge_mcp.wire_json import message_of
 
 __all__ = ("serve_stdio",)
@@ -28,7 +29,7 @@ async def serve_stdio(protocol: ToolProtocol, *, max_bytes: int, wire: StdioWire
             opened.restore()
 
 
-class _Messages:
+class _Messages(Stream):
     """What comes in; a line that is no message is answered here, so that nobody waits for it."""
 
     def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
@@ -52,12 +53,6 @@ class _Messages:
 
     async def __anext__(self) -> SessionMessage:
         return await self.receive()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.aclose()
 
 
 class _BadMessage(Exception):  # noqa: N818 - an item, handed on and never raised out

@@ -17,10 +17,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, Self
 
+from agentforge_mcp.streams import Stream
+
 __all__ = ("Inbox", "Outbox", "StdioWire")
 
 _CHUNK = 1 << 16
 _AHEAD = 64
+_END = object()
 
 
 class StdioWire:
@@ -57,7 +60,7 @@ class StdioWire:
         return inbox, Outbox(self.output, write, inbox.end)
 
 
-class Inbox:
+class Inbox(Stream):
     """Messages from a descriptor, in the form of a stream of the SDK: what `parse` makes of each line.
 
     What `parse` raises is handed on as an item, as is a line of more than ``max_bytes``, whose rest is skipped.
@@ -98,12 +101,6 @@ class Inbox:
             raise StopAsyncIteration
         return item
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.aclose()
-
     def _tell(self, item: Any) -> None:
         try:
             self._loop.call_soon_threadsafe(self._items.put_nowait, item)
@@ -122,18 +119,15 @@ class Inbox:
             *whole, rest = chunk.split(b"\n")
             for line in whole:
                 held += line
-                if skipping or len(held) > self._max:
-                    self._take(ValueError(f"a message of more than {self._max:,} bytes")) if not skipping else None
-                elif held.strip():
+                if not skipping and held.strip():
                     self._take(self._parsed(bytes(held)))
                 held.clear()
                 skipping = False
             if not skipping:
                 held += rest
-                if len(held) > self._max:
-                    self._take(ValueError(f"a message of more than {self._max:,} bytes"))
+                if skipping := len(held) > self._max:
+                    self._take(self._too_long())
                     held.clear()
-                    skipping = True
         if held.strip() and not skipping:
             self._take(self._parsed(bytes(held)))
         self.end()
@@ -142,14 +136,19 @@ class Inbox:
         self._room.acquire()  # no more than a few ahead of who answers
         self._tell(item)
 
+    def _too_long(self) -> ValueError:
+        return ValueError(f"a message of more than {self._max:,} bytes")
+
     def _parsed(self, line: bytes) -> Any:
+        if len(line) > self._max:
+            return self._too_long()
         try:
             return self._parse(line)
         except Exception as error:
             return error
 
 
-class Outbox:
+class Outbox(Stream):
     """Messages to a descriptor, in the form of a stream of the SDK; ``broken`` is called once nobody reads."""
 
     def __init__(self, target: int, write: Callable[[Any], bytes], broken: Callable[[], None]) -> None:
@@ -159,6 +158,7 @@ class Outbox:
         self._loop = asyncio.get_running_loop()
         self._lines: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = queue.SimpleQueue()
         self._closed = False
+        self._unread = False
         threading.Thread(target=self._send, name="agentforge-mcp-output", daemon=True).start()
 
     async def send(self, item: Any, /) -> None:
@@ -175,30 +175,19 @@ class Outbox:
             self._closed = True
             self._lines.put(None)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.aclose()
-
     def _send(self) -> None:
         while (entry := self._lines.get()) is not None:
             line, written = entry
             try:
-                while line and not self._closed_by_reader:
+                while line and not self._unread:
                     line = line[os.write(self._target, line) :]
             except OSError:
-                self._closed_by_reader = True
+                self._unread = True
                 self._broken()
             try:
                 self._loop.call_soon_threadsafe(_done, written)
             except RuntimeError:  # the loop is closed
                 return
-
-    _closed_by_reader = False
-
-
-_END = object()
 
 
 def _done(written: asyncio.Future[None]) -> None:

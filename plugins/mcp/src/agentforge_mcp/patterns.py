@@ -1,4 +1,4 @@
-"""Patterns of tool names that fit nothing: a typo in what is kept out must not go unseen."""
+"""Names and patterns of tools in a file, and those that fit nothing: a typo in what is kept out must not go unseen."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from fnmatch import fnmatchcase
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("check_patterns", "fits_any")
+__all__ = ("check_patterns", "fits_any", "has_wildcards")
 
 _log = logging.getLogger("agentforge.mcp.serve")
 
 
-def fits_any(name: str, patterns: Iterable[str]) -> bool:
-    """Whether one of the patterns fits the name."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def fits_any(names: Collection[str], patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns is, or fits, one of the names.
+
+    >>> fits_any(["get[1]", "get_1"], ["get[1]"]), fits_any(["get_1"], ["put_*"])
+    (True, False)
+    """
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns for name in names)
+
+
+def has_wildcards(pattern: str) -> bool:
+    """Whether it may stand for several names."""
+    return any(sign in pattern for sign in "*?[")
 
 
 def check_patterns(settings: Mapping[str, Sequence[str]], names: Collection[str], *, certain: bool) -> None:
@@ -25,11 +34,11 @@ def check_patterns(settings: Mapping[str, Sequence[str]], names: Collection[str]
     """
     for setting, patterns in settings.items():
         for pattern in patterns:
-            if any(fnmatchcase(name, pattern) for name in names):
+            if fits_any(names, [pattern]):
                 continue
             message = f"{setting}: no tool on offer is named {pattern!r}"
             step = _near(pattern, names)
-            if certain and not any(sign in pattern for sign in "*?["):
+            if certain and not has_wildcards(pattern):
                 raise ConfigurationError(message, next_step=step)
             _log.warning("%s. %s", message, step)
 
