@@ -12,7 +12,7 @@ from typing import Any
 from agentforge.http import HttpRequest, HttpResponse, HttpStream
 from agentforge.model import ChatEvent, ChatRequest, ChatResponse, ResponseDone, ToolParameters, ToolSpecification
 from agentforge_openai import OpenAiChatModel, VendorRow
-from agentforge_openai.wire.reply import Answering
+from agentforge_openai.wire.reply import ChatAnswering
 from agentforge_openai.wire.response import decode_response
 from agentforge_openai.wire.stream import StreamDecoder
 
@@ -108,9 +108,9 @@ def numbered_ids() -> Any:
     return lambda: f"made_{next(numbers)}"
 
 
-def answering(**changes: Any) -> Answering:
+def answering(**changes: Any) -> ChatAnswering:
     """What decoding needs, with predictable ids."""
-    return Answering(**{"provider": "tests", "new_id": numbered_ids(), **changes})
+    return ChatAnswering(**{"provider": "tests", "new_id": numbered_ids(), **changes})
 
 
 def plain(body: Mapping[str, Any] | bytes, **changes: Any) -> ChatResponse:

@@ -15,7 +15,7 @@ from agentforge.errors import ConfigurationError
 from agentforge.plugin import Found, Plugins, VendorProfile
 from agentforge.testing import ScriptedEndpoint
 from agentforge_openai import VENDORS, VendorRow
-from agentforge_openai.brought import row_of, vendor_of
+from agentforge_openai.vendors import CHAT_VENDORS
 
 OPENAI = Found("openai", "agentforge_openai.plugin", "agentforge-plugin-openai", "0.1.0")
 SOURCE = """
@@ -84,7 +84,7 @@ async def test_a_vendor_of_another_plugin_is_named_like_ours(tmp_path: Path, bri
     ("row", "words"),
     [
         ({"base_uri": "x"}, "there is no field 'base_uri' | Did you mean 'base_url'?"),
-        ({"auth": "basic"}, "'auth': Input should be 'bearer' or 'api-key'"),
+        ({"auth": "basic"}, "'auth': Input should be 'bearer', 'api-key' or 'x-api-key'"),
         ({"capabilities": {"imags": True}}, "there is no field 'capabilities.imags' | Did you mean 'images'?"),
         ({"thinking": {"models": "(", "switch": "thinking"}}, "'thinking.models' is no regular expression"),
         ({"base_url": "ftp://acme.example"}, "base_url is not an http or https address"),
@@ -131,17 +131,17 @@ def test_every_row_of_ours_could_be_brought() -> None:
     for name, row in VENDORS.items():
         given = {key: value for key, value in asdict(row).items() if key != "name"}
         given["capabilities"].pop("name")
-        made = row_of("house", VendorProfile("openai", "house", given, plugin="acme"))
+        made = CHAT_VENDORS.made("house", VendorProfile("openai", "house", given, plugin="acme"))
         assert replace(made, name=name) == row
 
 
 def test_a_name_of_ours_stays_a_name() -> None:
     """The model looks it up itself."""
-    assert vendor_of("deepseek", {}) == "deepseek" and vendor_of(None, {}) is None
-    made = vendor_of("acme", {"acme": VendorProfile("openai", "acme", {}, plugin="acme")})
+    assert CHAT_VENDORS.named("deepseek", {}) == "deepseek" and CHAT_VENDORS.named(None, {}) is None
+    made = CHAT_VENDORS.named("acme", {"acme": VendorProfile("openai", "acme", {}, plugin="acme")})
     assert isinstance(made, VendorRow) and made.name == "acme"
     with pytest.raises(ConfigurationError, match="unknown"):
-        row_of("acme", {"nonsense": 1})
+        CHAT_VENDORS.made("acme", {"nonsense": 1})
 
 
 KEYS: list[tuple[dict[str, str] | None, str, bool]] = [

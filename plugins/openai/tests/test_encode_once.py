@@ -27,10 +27,10 @@ from agentforge.model import (
     ToolSpecification,
     UserMessage,
 )
-from agentforge_openai.capabilities import Endpoint
-from agentforge_openai.profile import VendorRow, profile_of
+from agentforge.provider import Endpoint, RequestEncoder, profile_of
+from agentforge_openai import VendorRow
 from agentforge_openai.vendors import DEEPSEEK, GENERIC
-from agentforge_openai.wire.request import RequestEncoder
+from agentforge_openai.wire.chat_wire import ChatWire
 from plugins.openai.tests.support import WEATHER
 
 BASE = "https://llm.example/v1"
@@ -41,7 +41,7 @@ def encoder(row: VendorRow = GENERIC, **options: Any) -> RequestEncoder:
         name = model or "m"
         return Endpoint(row, profile_of(row, name, base_url=BASE), name, BASE)
 
-    return RequestEncoder(endpoint, **options)
+    return RequestEncoder(ChatWire(), endpoint, **options)
 
 
 def round_of(number: int) -> list[ChatMessage]:

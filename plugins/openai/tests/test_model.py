@@ -219,7 +219,7 @@ async def test_the_response_does_not_wait_for_a_server_that_keeps_the_stream_ope
 
 
 async def test_a_server_that_keeps_its_streams_open_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentforge_openai.model._DRAIN_SECONDS", 0.01)
+    monkeypatch.setattr("agentforge.provider.wire_model._DRAIN_SECONDS", 0.01)
     waited = []
 
     class Never(asyncio.Event):

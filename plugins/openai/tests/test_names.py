@@ -19,7 +19,7 @@ from agentforge.model import (
     ToolSpecification,
     UserMessage,
 )
-from agentforge_openai.wire.names import alias_map, alias_of, call_id_of
+from agentforge.provider import alias_map, alias_of, call_id_of
 from plugins.openai.tests.support import exchange, message, piece
 
 RULES = [

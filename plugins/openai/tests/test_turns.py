@@ -24,7 +24,7 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     UserMessage,
 )
-from agentforge_openai.profile import provider_id
+from agentforge.provider import provider_id
 from agentforge_openai.vendors import DEEPSEEK
 from plugins.openai.tests.support import FakeTransport, exchange, message, model_on
 

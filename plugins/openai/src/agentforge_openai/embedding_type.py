@@ -7,13 +7,14 @@ from typing import Any
 
 from agentforge.model import EmbeddingModel
 from agentforge.plugin import BeanType, Count
+from agentforge.provider import endpoints_of, make_model
 from agentforge_openai.embeddings import OpenAiEmbeddingModel
-from agentforge_openai.endpoint_settings import EndpointSettings, endpoints_of, make_model
+from agentforge_openai.openai_settings import OpenAiEndpointSettings
 
 __all__ = ("EMBEDDINGS", "OpenAiEmbeddingsSettings")
 
 
-class OpenAiEmbeddingsSettings(EndpointSettings):
+class OpenAiEmbeddingsSettings(OpenAiEndpointSettings):
     """What `openai.embeddings` takes."""
 
     dimensions: Count | None = None

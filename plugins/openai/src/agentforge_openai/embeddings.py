@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agentforge.errors import ConfigurationError, ProtocolError
+from agentforge.errors import ConfigurationError, ModelError, ProtocolError
 from agentforge.http import HttpRequest, HttpTimeouts, HttpTransport, RetryPolicy, request_id_of, unexpected_answer
 from agentforge.model import EmbeddingResponse, TokenUsage
+from agentforge.provider import EndpointModel, dump_bytes, load
 from agentforge_openai.address import embeddings_url
-from agentforge_openai.endpoint_model import EndpointModel
 from agentforge_openai.profile import VendorRow
-from agentforge_openai.wire.errors import error_in_answer, holds_error
-from agentforge_openai.wire.json_text import dump_bytes, load
+from agentforge_openai.vendors import CHAT_VENDORS
+from agentforge_openai.wire.errors import error_in_answer, holds_error, parse_error
 from agentforge_openai.wire.usage import decode_usage
 
 __all__ = ("OpenAiEmbeddingModel",)
@@ -33,6 +33,8 @@ class OpenAiEmbeddingModel(EndpointModel):
     >>> OpenAiEmbeddingModel(model="m", base_url="http://localhost:8000/v1")
     OpenAiEmbeddingModel(vendor='generic', model='m', base_url='http://localhost:8000/v1')
     """
+
+    VENDORS = CHAT_VENDORS
 
     def __init__(
         self,
@@ -69,8 +71,7 @@ class OpenAiEmbeddingModel(EndpointModel):
             retry=retry,
             transport=transport,
             verify=verify,
-            organization=organization,
-            project=project,
+            own_headers={"openai-organization": organization, "openai-project": project},
             environment=environment,
             proxy=proxy,
             ca_bundle=ca_bundle,
@@ -103,6 +104,9 @@ class OpenAiEmbeddingModel(EndpointModel):
             vectors += made
             usage = usage + cost
         return EmbeddingResponse(tuple(vectors), usage, answered_by)
+
+    def _error(self, status: int, headers: Mapping[str, str], content: bytes) -> ModelError:
+        return parse_error(status, headers, content, secrets=self.secrets)
 
     def _decode(
         self, content: bytes, headers: Mapping[str, str], count: int

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from agentforge.model import ChatModel
-from agentforge.plugin import BeanType, Field, ParameterSettings, hookimpl
+from agentforge.plugin import BeanType, hookimpl
+from agentforge.provider import ChatSettings, endpoints_of, make_model
 from agentforge_openai.embedding_type import EMBEDDINGS
-from agentforge_openai.endpoint_settings import EndpointSettings, endpoints_of, make_model
 from agentforge_openai.model import OpenAiChatModel
+from agentforge_openai.openai_settings import OpenAiEndpointSettings
 
 __all__ = (
     "AGENTFORGE_API",
@@ -22,24 +23,12 @@ __all__ = (
 AGENTFORGE_API = (1, 0)
 
 
-class OpenAiChatSettings(EndpointSettings):
+class OpenAiChatSettings(ChatSettings, OpenAiEndpointSettings):
     """What `openai.chat` takes. Everything that the model would refuse is found when the file is checked."""
-
-    tool_mode: Literal["native", "json_schema"] | None = None
-    """json_schema describes the tools in the prompt, for models whose endpoint takes none; unset: as the vendor."""
-    defaults: ParameterSettings = ParameterSettings()
-    """Parameters of every request that does not set its own."""
-    profile_overrides: dict[str, Any] = Field(default_factory=dict)
-    """Fields of the model's profile that differ from the vendor's row."""
 
     def model_of(self, endpoint: Mapping[str, Any]) -> OpenAiChatModel:
         """The model."""
-        return OpenAiChatModel(
-            **endpoint,
-            tool_mode=self.tool_mode,
-            defaults=self.defaults.made(),
-            profile_overrides=self.profile_overrides or None,
-        )
+        return OpenAiChatModel(**endpoint, **self.chat_arguments())
 
 
 @hookimpl

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from agentforge.errors import ConfigurationError
 from agentforge.model import ModelProfile
+from agentforge.provider import VendorTable
 from agentforge_openai.profile import ThinkingRule, VendorRow
 
-__all__ = ("AZURE", "DASHSCOPE", "DEEPSEEK", "GENERIC", "OLLAMA", "OPENAI", "VENDORS", "vendor_row")
+__all__ = ("AZURE", "CHAT_VENDORS", "DASHSCOPE", "DEEPSEEK", "GENERIC", "OLLAMA", "OPENAI", "VENDORS", "vendor_row")
 
 # Longer ids, as other vendors make them, are refused in a history (microsoft/autogen#6377, agno-agi/agno#5382).
 _SHORT_IDS = r"(?s)^.{1,40}$"
@@ -139,6 +139,9 @@ GENERIC = VendorRow(
 #: The rows by name.
 VENDORS = MappingProxyType({row.name: row for row in (OPENAI, AZURE, DEEPSEEK, DASHSCOPE, OLLAMA, GENERIC)})
 
+#: The rows with what finds them; ``openai`` is also the family that other plugins bring rows for.
+CHAT_VENDORS = VendorTable("openai", VendorRow, VENDORS, default="openai")
+
 
 def vendor_row(vendor: str | VendorRow) -> VendorRow:
     """The row of that name; a row is returned as it is. Raises `ConfigurationError` for an unknown name.
@@ -146,12 +149,4 @@ def vendor_row(vendor: str | VendorRow) -> VendorRow:
     >>> vendor_row("deepseek").key_variable
     'DEEPSEEK_API_KEY'
     """
-    if isinstance(vendor, VendorRow):
-        return vendor
-    try:
-        return VENDORS[vendor]
-    except KeyError:
-        raise ConfigurationError(
-            f"there is no vendor row {vendor!r}",
-            next_step=f"Use one of {', '.join(VENDORS)}, or give a VendorRow of your own.",
-        ) from None
+    return CHAT_VENDORS.row(vendor)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentforge_openai.wire.json_text import is_object
+from agentforge.provider import is_object
 from agentforge_openai.wire.reply import CALL_EXTRAS, RawCall, arguments_text, extras_of
 
 __all__ = ("CallCollector",)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentforge.errors import ContentFilterError, InvalidRequestError, ModelError, ProtocolError
-from agentforge.http import error_from_payload, error_from_response, request_id_of
+from agentforge.errors import ContentFilterError, InvalidRequestError, ModelError
+from agentforge.http import error_from_payload, error_from_response
 from agentforge.masking import Secrets
 
-__all__ = ("error_in_answer", "holds_error", "parse_error", "too_large")
+__all__ = ("error_in_answer", "holds_error", "parse_error")
 
 _NO_HEADERS: Mapping[str, str] = {}
 #: The status that a kind of error has where one is sent; a stream's status is always 200.
@@ -75,16 +75,6 @@ def parse_error(
 ) -> ModelError:
     """The error of a failed answer, in the taxonomy of `agentforge.errors`."""
     return _refined(error_from_response(status, headers, content, secrets=secrets))
-
-
-def too_large(limit: int, headers: Mapping[str, str], *, partial_text: str = "") -> ProtocolError:
-    """The error for an answer to a streamed request that passes ``limit`` bytes."""
-    return ProtocolError(
-        f"the answer is larger than max_body_bytes ({limit} bytes)",
-        request_id=request_id_of(headers),
-        details={"partial_text": partial_text} if partial_text else {},
-        next_step="Raise max_body_bytes if the endpoint really sends answers of this size.",
-    )
 
 
 def _refined(error: ModelError) -> ModelError:

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from agentforge.model import Notice, ResponseFormat, ToolChoice
-from agentforge_openai.capabilities import Endpoint, Settled
-from agentforge_openai.wire.json_text import dump_bytes
-from agentforge_openai.wire.names import alias_of
-from agentforge_openai.wire.shape import TurnShape
-from agentforge_openai.wire.tools import ToolBlock, complete_schema, make_strict
+from agentforge.provider import (
+    Endpoint,
+    Head,
+    Settled,
+    ToolBlock,
+    alias_of,
+    complete_schema,
+    dump_bytes,
+    make_strict,
+    parallel_beside_strict,
+)
+from agentforge_openai.profile import VendorRow
+from agentforge_openai.wire.shape import ChatTurnShape
 
-__all__ = ("EMPTY_TOOLS", "Head", "encode_head")
-
-EMPTY_TOOLS = ToolBlock(b"[]", {}, False, ())
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The fragments around the messages, and what decoding the answer needs to know.
-
-    ``base_url`` is set where a mapping moved the request to another base.
-    """
-
-    opening: bytes
-    plain: bytes
-    streamed: bytes
-    shape: TurnShape
-    tools: ToolBlock
-    notices: tuple[Notice, ...]
-    base_url: str | None
-    model: str
+__all__ = ("encode_head",)
 
 
-def encode_head(settled: Settled, endpoint: Endpoint, tools: ToolBlock, *, with_tools: bool) -> Head:
+def encode_head(
+    settled: Settled, endpoint: Endpoint[VendorRow], tools: ToolBlock, *, with_tools: bool
+) -> Head[ChatTurnShape]:
     """The head for parameters that are settled already."""
     notices = [*settled.notices, *tools.notices]
     body = _fields(settled, endpoint, tools, notices)
@@ -56,7 +46,7 @@ def encode_head(settled: Settled, endpoint: Endpoint, tools: ToolBlock, *, with_
         opening=b'{"model":' + dump_bytes(model) + b',"messages":[',
         plain=b"]" + rest + b"}",
         streamed=b"]" + rest + stream + b"}",
-        shape=TurnShape.of(endpoint, with_tools=with_tools, thinking=settled.thinking),
+        shape=ChatTurnShape.of(endpoint, with_tools=with_tools, thinking=settled.thinking),
         tools=tools,
         notices=tuple(notices),
         base_url=settled.base_url,
@@ -64,22 +54,10 @@ def encode_head(settled: Settled, endpoint: Endpoint, tools: ToolBlock, *, with_
     )
 
 
-def _fields(settled: Settled, endpoint: Endpoint, tools: ToolBlock, notices: list[Notice]) -> dict[str, object]:
+def _fields(
+    settled: Settled, endpoint: Endpoint[VendorRow], tools: ToolBlock, notices: list[Notice]
+) -> dict[str, object]:
     parameters = settled.parameters
-    parallel = parameters.parallel_tool_calls
-    if tools.strict and endpoint.row.strict_excludes_parallel:
-        if parallel is None:
-            parallel = False  # strict is not honoured for parallel calls
-        elif parallel:
-            if endpoint.policy("strict_with_parallel") != "drop":
-                endpoint.refuse(
-                    "strict_with_parallel",
-                    "strict tools together with parallel_tool_calls=true",
-                    "Ask for one of them, or set unsupported={'strict_with_parallel': 'drop'} to send both.",
-                )
-            notices.append(
-                Notice("strict_with_parallel", "strict is not guaranteed for calls that the model makes in parallel")
-            )
     values: dict[str, object] = {
         "model": endpoint.model,
         "temperature": parameters.temperature,
@@ -90,7 +68,7 @@ def _fields(settled: Settled, endpoint: Endpoint, tools: ToolBlock, notices: lis
         "reasoning_effort": parameters.reasoning_effort if settled.sends_effort else None,
         "response_format": _response_format(parameters.response_format, endpoint, notices),
         "tool_choice": _tool_choice(parameters.tool_choice, endpoint.profile.tool_name_pattern),
-        "parallel_tool_calls": parallel,
+        "parallel_tool_calls": parallel_beside_strict(settled, endpoint, tools.strict, notices),
         **settled.extra,
     }
     return {name: value for name, value in values.items() if value is not None}
@@ -108,7 +86,7 @@ def _tool_choice(choice: ToolChoice | None, pattern: str) -> object:
     return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": named}}
 
 
-def _response_format(wanted: ResponseFormat | None, endpoint: Endpoint, notices: list[Notice]) -> object:
+def _response_format(wanted: ResponseFormat | None, endpoint: Endpoint[VendorRow], notices: list[Notice]) -> object:
     if wanted is None or wanted.type == "text":
         return None
     if wanted.type == "json":

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentforge.errors import UnsupportedFeatureError
 from agentforge.model import AudioContent, Content, FileContent, ImageContent, Notice, TextContent, ThinkingContent
-from agentforge_openai.wire.shape import TurnShape
+from agentforge.provider import TurnShape
 
 __all__ = ("user_content", "wire_part")
 
@@ -61,18 +60,4 @@ def _data_url(media_type: str, data: str | None) -> str:
 
 
 def _instead(shape: TurnShape, feature: str, what: str, notices: list[Notice]) -> dict[str, object]:
-    if feature not in shape.dropped:
-        raise UnsupportedFeatureError(
-            f"{shape.vendor} model {shape.model!r} does not support {what} ({feature})",
-            provider_code="unsupported_feature",
-            details={"vendor": shape.vendor, "model": shape.model, "feature": feature},
-            next_step="Leave it out, use another model, or override the capability in profile_overrides.",
-        )
-    notices.append(
-        Notice(
-            "feature_dropped",
-            f"{shape.vendor} model {shape.model!r} does not support {what}; a note stands in its place",
-            {"vendor": shape.vendor, "model": shape.model, "feature": feature},
-        )
-    )
-    return {"type": "text", "text": f"[{feature} left out: this model cannot take it]"}
+    return {"type": "text", "text": shape.left_out(feature, what, notices)}

@@ -5,7 +5,7 @@ Order of the parts: reasoning, text, refusal, calls; this wire does not interlea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,15 +18,23 @@ from agentforge.model import (
     TextContent,
     TokenUsage,
     ToolExecutionRequest,
-    new_call_id,
 )
+from agentforge.provider import Answering, dump_arguments
 from agentforge_openai.wire.citations import Sources
 from agentforge_openai.wire.finish import finish_of
-from agentforge_openai.wire.json_text import dump_arguments
 from agentforge_openai.wire.reasoning import FIELDS, Reasoning
 from agentforge_openai.wire.usage import decode_usage
 
-__all__ = ("CALL_EXTRAS", "Answering", "RawCall", "Reply", "arguments_text", "extras_of", "first_choice", "whole_call")
+__all__ = (
+    "CALL_EXTRAS",
+    "ChatAnswering",
+    "RawCall",
+    "Reply",
+    "arguments_text",
+    "extras_of",
+    "first_choice",
+    "whole_call",
+)
 
 _CALL_EXTRAS = ("extra_content", "provider_specific_fields")
 _MESSAGE_EXTRAS = ("extra_content", "thought_signature", "thinking_blocks", "provider_specific_fields")
@@ -39,17 +47,12 @@ _MENDED = Notice(
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
-    """What decoding needs from the request and the row. ``provider`` is stamped on opaque state, ``aliases`` are taken
-    back, ``new_id`` makes ids where none was given."""
+class ChatAnswering(Answering):
+    """What decoding needs beside that, from the row."""
 
-    provider: str
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    notices: tuple[Notice, ...] = ()
     reasoning_only_in_total: bool = False
     splits_names: bool = False
     unfinished_calls_allowed: bool = False
-    new_id: Callable[[], str] = new_call_id
 
 
 @dataclass(slots=True)
@@ -176,13 +179,13 @@ class Reply:
             self._reasoning().add_spoken(thought)
         return text, thought
 
-    def token_usage(self, answering: Answering) -> TokenUsage:
+    def token_usage(self, answering: ChatAnswering) -> TokenUsage:
         """The tokens as far as reported."""
         if self.usage is None:
             return TokenUsage()
         return decode_usage(self.usage, reasoning_only_in_total=answering.reasoning_only_in_total)
 
-    def response(self, answering: Answering, raw_body: bytes | None = None) -> ChatResponse:
+    def response(self, answering: ChatAnswering, raw_body: bytes | None = None) -> ChatResponse:
         """The finished reply."""
         calls = self._requests(answering)
         refusal = "".join(self.refusal)
@@ -215,7 +218,7 @@ class Reply:
             citations=self.sources.citations(text) if self.sources is not None else (),
         )
 
-    def _requests(self, answering: Answering) -> list[ToolExecutionRequest]:
+    def _requests(self, answering: ChatAnswering) -> list[ToolExecutionRequest]:
         seen: set[str] = set()
         requests: list[ToolExecutionRequest] = []
         for call in self.calls:

@@ -10,10 +10,10 @@ from agentforge.errors import ProtocolError
 from agentforge.http import request_id_of, unexpected_answer
 from agentforge.masking import Secrets
 from agentforge.model import ChatResponse
+from agentforge.provider import load, load_mended
 from agentforge_openai.wire.calls import CallCollector
 from agentforge_openai.wire.errors import error_in_answer, holds_error
-from agentforge_openai.wire.json_text import load, load_mended
-from agentforge_openai.wire.reply import Answering, Reply, first_choice, whole_call
+from agentforge_openai.wire.reply import ChatAnswering, Reply, first_choice, whole_call
 
 __all__ = ("decode_response",)
 
@@ -22,7 +22,7 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 def decode_response(
     content: bytes,
-    answering: Answering,
+    answering: ChatAnswering,
     *,
     headers: Mapping[str, str] = _NO_HEADERS,
     secrets: Secrets | None = None,
@@ -88,7 +88,7 @@ def _content(message: Mapping[str, Any], reply: Reply) -> None:
         reply.refusal.append(refusal)
 
 
-def _calls(message: Mapping[str, Any], reply: Reply, answering: Answering) -> None:
+def _calls(message: Mapping[str, Any], reply: Reply, answering: ChatAnswering) -> None:
     items = message.get("tool_calls")
     old = message.get("function_call")
     if not items and isinstance(old, dict) and old.get("name"):

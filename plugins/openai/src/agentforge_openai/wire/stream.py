@@ -19,10 +19,10 @@ from agentforge.model import (
     ToolCallReady,
     UsageEvent,
 )
+from agentforge.provider import is_object, load, load_mended, too_large
 from agentforge_openai.wire.calls import CallCollector
-from agentforge_openai.wire.errors import error_in_answer, holds_error, too_large
-from agentforge_openai.wire.json_text import is_object, load, load_mended
-from agentforge_openai.wire.reply import Answering, Reply, first_choice
+from agentforge_openai.wire.errors import error_in_answer, holds_error
+from agentforge_openai.wire.reply import ChatAnswering, Reply, first_choice
 
 __all__ = ("StreamDecoder",)
 
@@ -44,7 +44,7 @@ class StreamDecoder:
 
     def __init__(
         self,
-        answering: Answering,
+        answering: ChatAnswering,
         *,
         status: int = 200,
         headers: Mapping[str, str] = _NO_HEADERS,

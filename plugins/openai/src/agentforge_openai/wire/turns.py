@@ -25,10 +25,9 @@ from agentforge.model import (
     ToolExecutionRequest,
     ToolExecutionResultMessage,
 )
-from agentforge_openai.wire.json_text import dump_bytes, dump_text, utf8
+from agentforge.provider import call_id_of, dump_bytes, dump_text, utf8
 from agentforge_openai.wire.media import user_content, wire_part
-from agentforge_openai.wire.names import call_id_of
-from agentforge_openai.wire.shape import TurnShape
+from agentforge_openai.wire.shape import ChatTurnShape
 
 __all__ = ("INVALID_ARGUMENTS", "encode_result_media", "encode_turn")
 
@@ -36,7 +35,7 @@ __all__ = ("INVALID_ARGUMENTS", "encode_result_media", "encode_turn")
 INVALID_ARGUMENTS = "invalid_arguments"
 
 
-def encode_turn(message: ChatMessage, shape: TurnShape, notices: list[Notice]) -> bytes:
+def encode_turn(message: ChatMessage, shape: ChatTurnShape, notices: list[Notice]) -> bytes:
     """The message as JSON; what had to be left out is appended to ``notices``.
 
     Raises `UnsupportedFeatureError` for content that the endpoint cannot take.
@@ -55,7 +54,7 @@ def encode_turn(message: ChatMessage, shape: TurnShape, notices: list[Notice]) -
     return dump_bytes(wire)
 
 
-def encode_result_media(message: ToolExecutionResultMessage, shape: TurnShape, notices: list[Notice]) -> bytes:
+def encode_result_media(message: ToolExecutionResultMessage, shape: ChatTurnShape, notices: list[Notice]) -> bytes:
     """The user message that carries a result's media; empty when it has none."""
     media = [part for part in message.contents if not isinstance(part, (TextContent, ThinkingContent))]
     if not media:
@@ -66,7 +65,7 @@ def encode_result_media(message: ToolExecutionResultMessage, shape: TurnShape, n
     return dump_bytes({"role": "user", "content": [head, *parts]})
 
 
-def _assistant(message: AiMessage, shape: TurnShape, notices: list[Notice]) -> dict[str, Any]:
+def _assistant(message: AiMessage, shape: ChatTurnShape, notices: list[Notice]) -> dict[str, Any]:
     wire: dict[str, Any] = {"role": "assistant", "content": None}
     texts: list[str] = []
     calls: list[dict[str, Any]] = []
@@ -107,7 +106,7 @@ def _assistant(message: AiMessage, shape: TurnShape, notices: list[Notice]) -> d
     return wire
 
 
-def _call(call: ToolExecutionRequest, shape: TurnShape) -> dict[str, Any]:
+def _call(call: ToolExecutionRequest, shape: ChatTurnShape) -> dict[str, Any]:
     wire: dict[str, Any] = {
         "id": call_id_of(call.id, shape.call_id_pattern),
         "type": "function",

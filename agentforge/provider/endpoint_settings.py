@@ -1,15 +1,15 @@
-"""What every model of this plugin takes: which endpoint it asks, and how."""
+"""What every model behind an endpoint takes in a file: which endpoint it asks, and how."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from agentforge.http import HttpTimeouts, RetryPolicy
 from agentforge.plugin import BeanContext, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr, as_value_error
-from agentforge_openai.brought import FAMILY, vendor_of
+from agentforge.provider.vendor_table import VendorTable
 
 __all__ = ("EndpointSettings", "RetrySettings", "TimeoutSettings", "endpoints_of", "make_model")
 
@@ -41,22 +41,19 @@ class RetrySettings(BeanSettings):
 
 
 class EndpointSettings(BeanSettings):
-    """The settings of an endpoint."""
+    """The settings of an endpoint; a model's own settings derive from it."""
+
+    VENDORS: ClassVar[VendorTable[Any]]
 
     model: str
-    """The model's name, or the deployment's on Azure."""
+    """The model's name, or that of its deployment."""
     vendor: str | None = None
-    """The row of vendor data, ours or one that a plugin brings; unset: generic where base_url is given, else openai."""
+    """The row of vendor data, ours or one that a plugin brings; unset: generic where base_url is given, else the
+    plugin's own vendor."""
     base_url: str | None = None
     """The endpoint's address; unset: the vendor's environment variable, else its own."""
     api_key: SecretStr | None = None
     """The key; unset: the vendor's environment variable."""
-    organization: str | None = None
-    """The organization that is billed, where the vendor knows it."""
-    project: str | None = None
-    """The project that is billed, where the vendor knows it."""
-    api_version: str | None = None
-    """The API version of Azure."""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     """Further headers of every request."""
     timeouts: TimeoutSettings = TimeoutSettings()
@@ -78,6 +75,10 @@ class EndpointSettings(BeanSettings):
     transport: Literal["httpx", "aiohttp"] = "httpx"
     """The HTTP library; aiohttp needs agentforge-kit[fast]."""
 
+    def further(self) -> dict[str, Any]:
+        """Arguments of the model for its endpoint that only its protocol has."""
+        return {}
+
     @abstractmethod
     def model_of(self, endpoint: Mapping[str, Any]) -> Any:
         """The model of these settings; ``endpoint`` are its arguments for the endpoint."""
@@ -89,7 +90,7 @@ class EndpointSettings(BeanSettings):
         the vendors of a family; without one the process's variables hold, and there are no further vendors.
         """
         given = context if isinstance(context, Mapping) else {}
-        brought = given["vendor_profiles"](FAMILY) if "vendor_profiles" in given else {}
+        brought = given["vendor_profiles"](self.VENDORS.family) if "vendor_profiles" in given else {}
         with as_value_error():
             self.model_of(_endpoint_of(self, self.ca_bundle, given.get("environment"), brought))
 
@@ -102,12 +103,14 @@ def make_model(settings: EndpointSettings, context: BeanContext) -> Any:
     if settings.proxy is not None:
         context.secrets.add(urlsplit(settings.proxy.get_secret_value()).password or "")
     bundle = str(context.folder / settings.ca_bundle) if settings.ca_bundle else None
-    return settings.model_of(_endpoint_of(settings, bundle, context.environment, context.vendor_profiles(FAMILY)))
+    return settings.model_of(
+        _endpoint_of(settings, bundle, context.environment, context.vendor_profiles(settings.VENDORS.family))
+    )
 
 
 def endpoints_of(settings: EndpointSettings, context: BeanContext) -> tuple[str, ...]:
     """What the model asks; behind a proxy only the proxy can tell whether it is there."""
-    vendors = context.vendor_profiles(FAMILY)
+    vendors = context.vendor_profiles(settings.VENDORS.family)
     model = settings.model_of(_endpoint_of(settings, settings.ca_bundle, context.environment, vendors))
     return (model.base_url,) if settings.proxy is None else ()
 
@@ -122,12 +125,9 @@ def _endpoint_of(
     timeouts, retry = settings.timeouts, settings.retry
     return {
         "model": settings.model,
-        "vendor": vendor_of(settings.vendor, brought),
+        "vendor": settings.VENDORS.named(settings.vendor, brought),
         "base_url": settings.base_url,
         "api_key": _plain(settings.api_key),
-        "organization": settings.organization,
-        "project": settings.project,
-        "api_version": settings.api_version,
         "headers": {name: value.get_secret_value() for name, value in settings.headers.items()} or None,
         "timeouts": HttpTimeouts(timeouts.connect, timeouts.read, timeouts.write, timeouts.pool, timeouts.total),
         "retry": RetryPolicy(settings.max_retries, retry.base, retry.cap, retry.retry_after_cap),
@@ -138,6 +138,7 @@ def _endpoint_of(
         "verify": not settings.insecure_skip_tls_verification,
         "transport": settings.transport,
         "environment": environment,
+        **settings.further(),
     }
 
 

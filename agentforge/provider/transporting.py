@@ -1,4 +1,4 @@
-"""Settings of HTTP as the models of this plugin take them."""
+"""Settings of HTTP as models take them."""
 
 from __future__ import annotations
 

@@ -1,51 +1,52 @@
-"""What every model behind an endpoint of this plugin is: an address, a key, headers, and one HTTP client."""
+"""What every model behind an endpoint is: an address, a key, headers, and one HTTP client."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, ClassVar, Self
 
-from agentforge.errors import ConfigurationError
-from agentforge.http import HttpClient, HttpTimeouts, HttpTransport, RetryPolicy
+from agentforge.errors import ConfigurationError, ModelError
+from agentforge.http import HttpClient, HttpTimeouts, HttpTransport, RetryPolicy, error_from_response
 from agentforge.masking import Secrets
-from agentforge_openai.address import api_key_of, base_url_of, header_pairs
-from agentforge_openai.profile import VendorRow
-from agentforge_openai.transporting import timeouts_of, transport_options
-from agentforge_openai.vendors import vendor_row
-from agentforge_openai.wire.errors import parse_error
+from agentforge.provider.address import api_key_of, base_url_of, header_pairs
+from agentforge.provider.row import EndpointRow
+from agentforge.provider.transporting import timeouts_of, transport_options
+from agentforge.provider.vendor_table import VendorTable
 
 __all__ = ("EndpointModel",)
 
 
 class EndpointModel:
-    """The settings are those of `OpenAiChatModel`; ``connections`` are those of the transport that is made by name.
+    """``vendor`` is the name of a row of ``VENDORS``, or a row; ``own_headers`` are those of the wire, ``None`` for one
+    that is not sent; ``connections`` are the settings of the transport that is made by name.
 
     Raises `ConfigurationError` for settings that cannot be honoured.
     """
+
+    #: The vendors that a name stands for.
+    VENDORS: ClassVar[VendorTable[Any]]
 
     def __init__(
         self,
         *,
         model: str,
-        api_key: str | None,
-        base_url: str | None,
-        vendor: str | VendorRow | None,
-        headers: Mapping[str, str] | None,
-        timeouts: HttpTimeouts | float | None,
-        max_retries: int,
-        retry: RetryPolicy | None,
-        transport: str | HttpTransport | Callable[[], HttpTransport],
-        verify: bool | str,
-        organization: str | None,
-        project: str | None,
-        environment: Mapping[str, str] | None,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        vendor: str | EndpointRow | None = None,
+        headers: Mapping[str, str] | None = None,
+        own_headers: Mapping[str, str | None] | None = None,
+        timeouts: HttpTimeouts | float | None = None,
+        max_retries: int = 2,
+        retry: RetryPolicy | None = None,
+        transport: str | HttpTransport | Callable[[], HttpTransport] = "httpx",
+        verify: bool | str = True,
+        environment: Mapping[str, str] | None = None,
         **connections: object,
     ) -> None:
         if not model:
-            raise ConfigurationError("model is empty", next_step="Give the model's name, or the deployment's on Azure.")
+            raise ConfigurationError("model is empty", next_step="Give the model's name, or that of its deployment.")
         if retry is not None and not isinstance(retry, RetryPolicy):
             raise ConfigurationError(
                 f"retry must be a RetryPolicy, not {type(retry).__name__}",
@@ -57,23 +58,25 @@ class EndpointModel:
                 next_step="Give 0 for no retries; the default is 2.",
             )
         environment = os.environ if environment is None else environment
-        self._row = vendor_row(vendor if vendor is not None else "generic" if base_url else "openai")
+        self._row = self.VENDORS.row(vendor, has_address=bool(base_url))
         self._model = model
         self._base_url = base_url_of(self._row, base_url, environment)
         key = api_key_of(self._row, api_key, environment)
         #: What must not leave this model in any text.
         self.secrets = Secrets([key] if key else [])
-        self._headers = header_pairs(
-            self._row, key, self.secrets, headers=headers, organization=organization, project=project
-        )
+        self._headers = header_pairs(self._row, key, self.secrets, headers=headers, own=own_headers)
         self._timeouts = timeouts_of(timeouts)
         self._http = HttpClient(
             transport=transport,
             transport_options=transport_options(transport, verify=None if verify is True else verify, **connections),
             retry=retry if retry is not None else RetryPolicy(max_retries=max_retries),
             secrets=self.secrets,
-            error_parser=partial(parse_error, secrets=self.secrets),
+            error_parser=self._error,
         )
+
+    def _error(self, status: int, headers: Mapping[str, str], content: bytes) -> ModelError:
+        """The error of a failed answer; a wire says more of its vendors' own."""
+        return error_from_response(status, headers, content, secrets=self.secrets)
 
     @property
     def base_url(self) -> str:

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from agentforge.model import (
     AiMessage,
@@ -23,12 +24,10 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     ToolSpecification,
 )
-from agentforge_openai.capabilities import Endpoint, settle
-from agentforge_openai.wire.distinct_ids import with_distinct_ids
-from agentforge_openai.wire.head import EMPTY_TOOLS, Head, encode_head
-from agentforge_openai.wire.shape import TurnShape
-from agentforge_openai.wire.tools import ToolBlock, encode_tools
-from agentforge_openai.wire.turns import encode_result_media, encode_turn
+from agentforge.provider.distinct_ids import with_distinct_ids
+from agentforge.provider.endpoint import Endpoint
+from agentforge.provider.turn_shape import TurnShape
+from agentforge.provider.wire import EMPTY_TOOLS, Head, Pieces, ToolBlock, Wire
 
 __all__ = ("EncodedRequest", "RequestEncoder")
 
@@ -44,7 +43,7 @@ class EncodedRequest:
     """The body, the head that it was made with, and the notices of head and turns."""
 
     body: bytes
-    head: Head
+    head: Head[Any]
     notices: tuple[Notice, ...]
 
 
@@ -52,12 +51,12 @@ class EncodedRequest:
 class _Turn:
     message: ChatMessage
     body: bytes
-    media: bytes
+    follow_up: bytes
     notices: tuple[Notice, ...]
 
 
 class RequestEncoder:
-    """Encodes requests for one model bean, from any thread.
+    """Encodes requests of one ``wire`` for one model bean, from any thread.
 
     ``endpoint`` gives the endpoint for a model name; ``defaults`` are merged below every request's parameters. The turn
     cache of each thread is bounded by ``max_turns`` and ``max_bytes``; when it is full, entries that the current
@@ -66,13 +65,14 @@ class RequestEncoder:
 
     def __init__(
         self,
-        endpoint: Callable[[str | None], Endpoint],
+        wire: Wire[Any],
+        endpoint: Callable[[str | None], Endpoint[Any]],
         *,
         defaults: ChatRequestParameters | None = None,
         max_turns: int = 4096,
         max_bytes: int = 64 * 1024 * 1024,
     ) -> None:
-        self._new = partial(_ThreadEncoder, endpoint, defaults, max_turns, max_bytes)
+        self._new = partial(_ThreadEncoder, wire, endpoint, defaults, max_turns, max_bytes)
         self._local = threading.local()
 
     def encode(
@@ -99,17 +99,19 @@ class _ThreadEncoder:
 
     def __init__(
         self,
-        endpoint: Callable[[str | None], Endpoint],
+        wire: Wire[Any],
+        endpoint: Callable[[str | None], Endpoint[Any]],
         defaults: ChatRequestParameters | None,
         max_turns: int,
         max_bytes: int,
     ) -> None:
         self.encoded_bytes = 0
+        self._wire = wire
         self._endpoint = endpoint
         self._defaults = defaults
         self._max_turns = max_turns
         self._max_bytes = max_bytes
-        self._heads: OrderedDict[tuple[int, bool], tuple[ChatRequestParameters, Head]] = OrderedDict()
+        self._heads: OrderedDict[tuple[int, bool], tuple[ChatRequestParameters, Head[Any]]] = OrderedDict()
         self._blocks: OrderedDict[tuple[str, tuple[int, ...]], tuple[tuple[ToolSpecification, ...], ToolBlock]] = (
             OrderedDict()
         )
@@ -133,7 +135,7 @@ class _ThreadEncoder:
         body = b"".join((head.opening, joined, head.streamed if stream else head.plain))
         return EncodedRequest(body, head, head.notices + notices if notices else head.notices)
 
-    def _head(self, parameters: ChatRequestParameters, *, with_tools: bool) -> Head:
+    def _head(self, parameters: ChatRequestParameters, *, with_tools: bool) -> Head[Any]:
         """The head for ``parameters``, from the cache where the same object was seen."""
         key = (id(parameters), with_tools)
         found = self._heads.get(key)
@@ -142,15 +144,15 @@ class _ThreadEncoder:
             return found[1]
         merged = ChatRequestParameters.merge(self._defaults, parameters)
         endpoint = self._endpoint(merged.model_name)
-        settled = settle(merged, endpoint)
+        settled = self._wire.settle(merged, endpoint)
         tools = self._tool_block(settled.parameters.tools, endpoint)
-        head = encode_head(settled, endpoint, tools, with_tools=with_tools)
+        head = self._wire.encode_head(settled, endpoint, tools, with_tools=with_tools)
         self._heads[key] = (parameters, head)
         if len(self._heads) > _HEADS:
             self._heads.popitem(last=False)
         return head
 
-    def _tool_block(self, tools: tuple[ToolSpecification, ...], endpoint: Endpoint) -> ToolBlock:
+    def _tool_block(self, tools: tuple[ToolSpecification, ...], endpoint: Endpoint[Any]) -> ToolBlock:
         if not tools:
             return EMPTY_TOOLS
         # By the tools, not by the tuple: a loop makes a new tuple of the same tools for every round.
@@ -159,7 +161,7 @@ class _ThreadEncoder:
         if found is not None:
             self._blocks.move_to_end(key)
             return found[1]
-        block = encode_tools(tools, endpoint)
+        block = self._wire.encode_tools(tools, endpoint)
         self.encoded_bytes += len(block.body)
         self._blocks[key] = (tools, block)
         if len(self._blocks) > _TOOL_BLOCKS:
@@ -182,10 +184,14 @@ class _ThreadEncoder:
         )
         if grown and size == len(messages):
             return joined, notices
-        fragments, new = self._fragments(with_distinct_ids(messages[size:] if grown else messages), shape)
-        rest = b",".join(fragments)
-        joined = b"%b,%b" % (joined, rest) if grown else rest
-        notices = (*notices, *new) if grown else tuple(new)
+        if grown:
+            pieces, new = self._pieces(with_distinct_ids(messages[size:]), shape)
+            more = self._wire.extended(joined, known[-1], pieces, shape)
+            grown = more is not None
+            joined, notices = more or b"", (*notices, *new)
+        if not grown:
+            pieces, new = self._pieces(with_distinct_ids(messages), shape)
+            joined, notices = self._wire.join(pieces, shape), tuple(new)
         self._keep_prefix(key, messages, joined, notices, shape)
         return joined, notices
 
@@ -210,11 +216,11 @@ class _ThreadEncoder:
         while len(prefixes) > _PREFIXES or (self._prefix_bytes > self._max_bytes and prefixes):
             self._prefix_bytes -= len(prefixes.pop(next(iter(prefixes)))[1])
 
-    def _fragments(self, messages: Sequence[ChatMessage], shape: TurnShape) -> tuple[list[bytes], list[Notice]]:
+    def _pieces(self, messages: Sequence[ChatMessage], shape: TurnShape) -> tuple[Pieces, list[Notice]]:
         cache = self._cache(shape)
         self._may_clear = True
-        fragments: list[bytes] = []
-        waiting: list[bytes] = []
+        pieces: list[tuple[ChatMessage, bytes]] = []
+        waiting: list[tuple[ChatMessage, bytes]] = []
         notices: list[Notice] = []
         for message in messages:
             turn = cache.get(id(message))
@@ -222,24 +228,24 @@ class _ThreadEncoder:
                 turn = self._encode(message, shape)
                 self._keep(turn, cache, messages)
             if waiting and type(message) is not ToolExecutionResultMessage:
-                fragments += waiting
+                pieces += waiting
                 waiting = []
-            fragments.append(turn.body)
-            if turn.media:
-                waiting.append(turn.media)
+            pieces.append((message, turn.body))
+            if turn.follow_up:
+                waiting.append((message, turn.follow_up))
             if turn.notices:
                 notices += turn.notices
-        fragments += waiting
-        return fragments, notices
+        pieces += waiting
+        return pieces, notices
 
     def _encode(self, message: ChatMessage, shape: TurnShape) -> _Turn:
         notices: list[Notice] = []
-        body = encode_turn(message, shape, notices)
-        media = b""
+        body = self._wire.encode_turn(message, shape, notices)
+        follow_up = b""
         if type(message) is ToolExecutionResultMessage:
-            media = encode_result_media(message, shape, notices)
-        self.encoded_bytes += len(body) + len(media)
-        return _Turn(message, body, media, tuple(notices))
+            follow_up = self._wire.encode_follow_up(message, shape, notices)
+        self.encoded_bytes += len(body) + len(follow_up)
+        return _Turn(message, body, follow_up, tuple(notices))
 
     def _cache(self, shape: TurnShape) -> dict[int, _Turn]:
         if shape is self._last_shape:
@@ -256,7 +262,7 @@ class _ThreadEncoder:
         return cache
 
     def _keep(self, turn: _Turn, cache: dict[int, _Turn], current: Sequence[ChatMessage]) -> None:
-        size = len(turn.body) + len(turn.media)
+        size = len(turn.body) + len(turn.follow_up)
         if self._is_full(size):
             if self._may_clear:
                 self._may_clear = False  # once a request, so that a long history costs no scan a message
@@ -279,7 +285,7 @@ class _ThreadEncoder:
 
     def _release(self, turn: _Turn) -> None:
         self._held -= 1
-        self._held_bytes -= len(turn.body) + len(turn.media)
+        self._held_bytes -= len(turn.body) + len(turn.follow_up)
 
 
 def _has_calls(messages: Sequence[ChatMessage]) -> bool:

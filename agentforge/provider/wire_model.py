@@ -1,0 +1,310 @@
+"""A chat model: a wire on one side, the HTTP seam on the other, and what every such model does between them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+
+from agentforge.errors import ConfigurationError, InvalidRequestError, ModelError
+from agentforge.http import HttpRequest, HttpStream, unexpected_answer
+from agentforge.model import (
+    ChatEvent,
+    ChatMessage,
+    ChatRequest,
+    ChatRequestParameters,
+    ChatResponse,
+    History,
+    ModelProfile,
+    Notice,
+    ResponseDone,
+    mend_history,
+)
+from agentforge.provider.encoder import RequestEncoder
+from agentforge.provider.endpoint import Endpoint
+from agentforge.provider.endpoint_model import EndpointModel
+from agentforge.provider.row import profile_of
+from agentforge.provider.size import MAX_BODY_BYTES, too_large
+from agentforge.provider.whole_reply import events_of
+from agentforge.provider.wire import Answering, Decoder, Head, Wire
+
+if TYPE_CHECKING:
+    from agentforge.model.schema_calling import SchemaToolModel
+
+__all__ = ("WireModel",)
+
+_DRAIN_SECONDS = 0.5
+
+AnsweringT = TypeVar("AnsweringT", bound=Answering)
+
+
+class WireModel(EndpointModel, Generic[AnsweringT]):
+    """What a provider's chat model derives from; it gives the ``wire`` and the four methods that read answers.
+
+    ``defaults`` are merged below each request's parameters. ``tool_mode="json_schema"`` describes the tools in the
+    prompt instead of sending them. ``names`` says what becomes of tool names that the vendor refuses. With
+    ``profile_overrides`` fields of the `ModelProfile` are changed where the row does not hold for this model.
+    ``max_body_bytes`` (64 MiB) bounds an answer. ``endpoint`` are the arguments of `EndpointModel`.
+
+    Raises `ConfigurationError` for settings that cannot be honoured.
+    """
+
+    def __init__(
+        self,
+        *,
+        wire: Wire[Any],
+        defaults: ChatRequestParameters | None = None,
+        tool_mode: Literal["native", "json_schema"] | None = None,
+        names: Literal["alias", "error"] | None = None,
+        profile_overrides: Mapping[str, object] | None = None,
+        max_body_bytes: int | None = None,
+        **endpoint: Any,
+    ) -> None:
+        super().__init__(max_body_bytes=max_body_bytes, **endpoint)
+        if defaults is not None and not isinstance(defaults, ChatRequestParameters):
+            raise ConfigurationError(
+                f"defaults must be ChatRequestParameters, not {type(defaults).__name__}",
+                next_step="Give ChatRequestParameters(...), for example with a temperature.",
+            )
+        self._overrides = _overrides(profile_overrides, tool_mode, names)
+        self._endpoints: dict[str, Endpoint[Any]] = {}
+        self._urls: dict[tuple[str, str, bool], str] = {}
+        self._defaults = defaults
+        self._wire = wire
+        # Until a server is seen to stay open behind the end mark, which it would do again.
+        self._ends_its_streams = True
+        # Of a request without notices, decoding needs the same every time; one value, as other threads may set it.
+        self._plain: tuple[Head[Any], AnsweringT] | None = None
+        self._max_body_bytes = max_body_bytes if max_body_bytes is not None else MAX_BODY_BYTES
+        self._encoder = RequestEncoder(wire, self._endpoint, defaults=defaults)
+        self._profile = self._endpoint(None).profile
+        self._by_schema: SchemaToolModel | None = None
+        if self._profile.tool_mode == "json_schema":
+            from agentforge.model.schema_calling import SchemaToolModel
+
+            self._by_schema = SchemaToolModel(_WithoutTools(self))
+            self._profile = self._by_schema.profile
+
+    # -- what a provider gives -------------------------------------------------------------------
+
+    @abstractmethod
+    def _url(self, base_url: str, model: str, *, stream: bool) -> str:
+        """The whole address of a request to ``model``."""
+
+    @abstractmethod
+    def _answering(self, head: Head[Any], notices: tuple[Notice, ...]) -> AnsweringT:
+        """What decoding the answer needs."""
+
+    @abstractmethod
+    def _decode(self, content: bytes, answering: AnsweringT, headers: Mapping[str, str]) -> ChatResponse:
+        """The reply in a body of status 2xx. Raises `ModelError`."""
+
+    @abstractmethod
+    def _decoder(self, answering: AnsweringT, status: int, headers: Mapping[str, str]) -> Decoder:
+        """A decoder for one stream."""
+
+    # -- the model -------------------------------------------------------------------------------
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What this endpoint and model can do, overrides included."""
+        return self._profile
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        """The whole reply. Raises `ModelError`; `UnsupportedFeatureError` comes before anything is sent."""
+        if self._by_schema is not None and self._offers_tools(request):
+            return await self._by_schema.chat(self._merged(request))
+        return await self._chat(request, self._encoder)
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
+        """The reply as events, `ResponseDone` last. Closing the generator closes the connection; once an event was
+        shown nothing is tried again, and an error carries the text so far as ``details["partial_text"]``."""
+        if self._by_schema is not None and self._offers_tools(request):
+            inner = self._by_schema.stream(self._merged(request))
+        else:
+            inner = self._stream(request, self._encoder)
+        async with aclosing(inner) as events:
+            async for event in events:
+                yield event
+
+    def preview(self, request: ChatRequest, *, stream: bool = False) -> tuple[bytes, tuple[Notice, ...]]:
+        """The body that ``request`` would be sent as, and what was mapped or dropped for it; nothing is sent. Raises
+        `UnsupportedFeatureError` for what would be refused."""
+        encoded = self._encoder.encode(History.of(request.messages), request.parameters, stream=stream)
+        return encoded.body, encoded.notices
+
+    # -- one exchange ----------------------------------------------------------------------------
+
+    async def _chat(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
+        if self._row.stream_only and re.search(self._row.stream_only, self._name_in(request)):
+            return await self._collected(request, encoder)
+        sent, answering = self._prepare(request, encoder, stream=False)
+        response = await self._http.send(sent)
+        return self._decode(response.content, answering, response.headers)
+
+    async def _collected(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
+        """A plain reply from a model that only streams."""
+        async with aclosing(self._stream(request, encoder)) as events:
+            last = [event async for event in events][-1]
+        return cast("ResponseDone", last).response
+
+    async def _stream(self, request: ChatRequest, encoder: RequestEncoder) -> AsyncGenerator[ChatEvent, None]:
+        sent, answering = self._prepare(request, encoder, stream=True)
+        async with self._http.stream(sent) as answer:
+            kind = answer.headers.get("content-type", "")
+            if "html" in kind:
+                page = await self._whole(answer)
+                raise unexpected_answer(
+                    answer.status, answer.headers, page, expected="an event stream", secrets=self.secrets
+                )
+            if kind.startswith("application/json"):
+                # A server that does not stream answers whole.
+                content = await self._whole(answer)
+                for event in events_of(self._decode(content, answering, answer.headers)):
+                    yield event
+                return
+            decoder = self._decoder(answering, answer.status, answer.headers)
+            try:
+                async for chunk in answer.chunks:
+                    for event in decoder.feed(chunk):
+                        yield event
+                    if decoder.failure is not None:
+                        raise decoder.failure
+                    if decoder.ended:
+                        break
+            except ModelError as error:
+                if decoder.partial_text and "partial_text" not in error.details:
+                    error.details = {**error.details, "partial_text": decoder.partial_text}
+                raise
+            for event in decoder.finish():
+                yield event
+            if self._ends_its_streams:
+                self._ends_its_streams = await _drain(answer)
+
+    async def _whole(self, answer: HttpStream) -> bytes:
+        """The body of an answer that is no stream, bounded like one."""
+        body = bytearray()
+        async for chunk in answer.chunks:
+            body += chunk
+            if len(body) > self._max_body_bytes:
+                raise too_large(self._max_body_bytes, answer.headers)
+        return bytes(body)
+
+    def _prepare(
+        self, request: ChatRequest, encoder: RequestEncoder, *, stream: bool
+    ) -> tuple[HttpRequest, AnsweringT]:
+        messages: Sequence[ChatMessage] = request.messages
+        mended: tuple[Notice, ...] = ()
+        if not isinstance(messages, History):
+            messages, mended = mend_history(messages)
+        if not messages:
+            raise InvalidRequestError(
+                "the request holds no message to send" + (": its results belong to no call" if mended else ""),
+                next_step="Send at least one message; a result goes with the message that holds its call.",
+            )
+        encoded = encoder.encode(messages, request.parameters, stream=stream)
+        head = encoded.head
+        notices = (*mended, *encoded.notices)
+        known = self._plain
+        if not notices and known is not None and known[0] is head:
+            answering = known[1]
+        else:
+            answering = self._answering(head, notices)
+            if not notices:
+                self._plain = head, answering
+        url = self._address(head, stream=stream)
+        return HttpRequest("POST", url, self._headers, encoded.body, self._timeouts), answering
+
+    def _address(self, head: Head[Any], *, stream: bool) -> str:
+        base = head.base_url or self._base_url
+        key = (base, head.model, stream)
+        url = self._urls.get(key)
+        if url is None:
+            url = self._urls[key] = self._url(base, head.model, stream=stream)
+        return url
+
+    def _endpoint(self, model: str | None) -> Endpoint[Any]:
+        name = model or self._model
+        endpoint = self._endpoints.get(name)
+        if endpoint is None:
+            profile = profile_of(self._row, name, base_url=self._base_url, overrides=self._overrides)
+            endpoint = self._endpoints[name] = Endpoint(self._row, profile, name, self._base_url)
+        return endpoint
+
+    # -- tools over a schema ---------------------------------------------------------------------
+
+    def _offers_tools(self, request: ChatRequest) -> bool:
+        return bool(request.parameters.tools or (self._defaults is not None and self._defaults.tools))
+
+    def _merged(self, request: ChatRequest) -> ChatRequest:
+        return ChatRequest(request.messages, ChatRequestParameters.merge(self._defaults, request.parameters))
+
+    def _name_in(self, request: ChatRequest) -> str:
+        default = self._defaults.model_name if self._defaults is not None else None
+        return request.parameters.model_name or default or self._model
+
+
+class _WithoutTools:
+    """The same model for requests that were translated: their parameters are merged and hold no tools."""
+
+    def __init__(self, model: WireModel[Any]) -> None:
+        self._model = model
+        self._encoder = RequestEncoder(model._wire, model._endpoint)
+
+    @property
+    def profile(self) -> ModelProfile:
+        """The wire's own capabilities."""
+        return self._model._endpoint(None).profile
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        """The whole reply."""
+        return await self._model._chat(request, self._encoder)
+
+    def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
+        """The reply as events."""
+        return self._model._stream(request, self._encoder)
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+def _overrides(given: Mapping[str, object] | None, tool_mode: str | None, names: str | None) -> dict[str, object]:
+    """The overrides of the profile, with the settings that are short for one."""
+    made: dict[str, object] = dict(given or {})
+    if tool_mode not in (None, "native", "json_schema"):
+        raise ConfigurationError(
+            f"tool_mode must be 'native' or 'json_schema', not {tool_mode!r}",
+            next_step="Leave it unset for what the vendor's row says.",
+        )
+    if tool_mode is not None:
+        made["tool_mode"] = tool_mode
+    if names not in (None, "alias", "error"):
+        raise ConfigurationError(
+            f"names must be 'alias' or 'error', not {names!r}",
+            next_step="Leave it unset for what the vendor's row says.",
+        )
+    if names is not None:
+        more = made.get("unsupported", {})
+        made["unsupported"] = {
+            **(more if isinstance(more, Mapping) else {}),
+            "tool_name": "map" if names == "alias" else "error",
+        }
+    return made
+
+
+async def _drain(answer: HttpStream) -> bool:
+    """Read what follows the end mark, so that the connection can be used again; a server that keeps it open must not
+    hold up a reply that is whole. Whether the answer came to its end: one that did not will not do so next time."""
+    try:
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in answer.chunks:
+                pass
+    except TimeoutError:
+        return False
+    except ModelError:
+        pass
+    return True
