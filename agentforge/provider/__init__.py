@@ -17,6 +17,7 @@ from agentforge.provider.endpoint import Endpoint
 from agentforge.provider.endpoint_model import EndpointModel
 from agentforge.provider.json_text import dump_arguments, dump_bytes, dump_text, is_object, load, load_mended, utf8
 from agentforge.provider.names import alias_map, alias_of, call_id_of
+from agentforge.provider.preview import ToolPreview
 from agentforge.provider.row import EndpointRow, ThinkingLimits, profile_of, provider_id
 from agentforge.provider.schemas import complete_schema, make_strict
 from agentforge.provider.settling import Settled, leave_out, parallel_beside_strict, settle
@@ -56,6 +57,7 @@ __all__ = (
     "ThinkingLimits",
     "TimeoutSettings",
     "ToolBlock",
+    "ToolPreview",
     "TurnShape",
     "VendorTable",
     "Wire",

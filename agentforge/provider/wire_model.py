@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -21,11 +22,13 @@ from agentforge.model import (
     ModelProfile,
     Notice,
     ResponseDone,
+    ToolSpecification,
     mend_history,
 )
 from agentforge.provider.encoder import RequestEncoder
 from agentforge.provider.endpoint import Endpoint
 from agentforge.provider.endpoint_model import EndpointModel
+from agentforge.provider.preview import ToolPreview
 from agentforge.provider.row import profile_of
 from agentforge.provider.size import MAX_BODY_BYTES, too_large
 from agentforge.provider.whole_reply import events_of
@@ -135,6 +138,20 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
         `UnsupportedFeatureError` for what would be refused."""
         encoded = self._encoder.encode(History.of(request.messages), request.parameters, stream=stream)
         return encoded.body, encoded.notices
+
+    def preview_tools(self, tools: Sequence[ToolSpecification]) -> ToolPreview:
+        """These tools as this endpoint would get them. Raises `UnsupportedFeatureError` for what would be refused."""
+        if self._by_schema is not None:
+            notice = Notice("tools_in_prompt", "the tools are described in the prompt; the endpoint gets a schema")
+            return ToolPreview((), {}, (notice,))
+        endpoint = self._endpoint(None)
+        offered = ChatRequestParameters(tools=tools)
+        settled = self._wire.settle(ChatRequestParameters.merge(self._defaults, offered), endpoint)
+        if not settled.parameters.tools:
+            return ToolPreview((), {}, tuple(settled.notices))
+        block = self._wire.encode_tools(settled.parameters.tools, endpoint)
+        aliases = {name: alias for alias, name in block.aliases.items()}
+        return ToolPreview(tuple(json.loads(block.body)), aliases, (*settled.notices, *block.notices))
 
     # -- one exchange ----------------------------------------------------------------------------
 
