@@ -66,7 +66,10 @@ $(LANGUAGE_SERVER):
 	        --fetch-retries 0 yaml-language-server@1.25.0 && touch $@ || \
 	        echo "It could not be installed; the test that asks it will be skipped." >&2; fi
 
+# Tests start hundreds of programs: what each would compile anew is compiled once, also where Python is told not to.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(INSTALLED) $(LANGUAGE_SERVER) $(MCP_INSTALLED) ## run all tests, doctests and page examples, with the coverage floor
+	@$(BIN)/python -m compileall -q -j 0 agentforge plugins/*/src
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov --cov-report=term
 
 lint: $(INSTALLED) ## check style, formatting, types and the direction of imports

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ CORRECTING: Mapping[str, Any] = {
 OPEN: Mapping[str, Any] = {"type": "object", "additionalProperties": True}
 
 
+@cache
 def case_file(kind: str) -> Mapping[str, Any]:
     """The file of one kind: ``cases`` and ``not_here``."""
     found: Mapping[str, Any] = yaml.safe_load((FOLDER / f"{kind}.yaml").read_text("utf-8"))
