@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say of which tests no lines are counted: those of `UNCOUNTED`, of plugins, and of properties, each of which runs
     a hundred examples."""
     here = Path(__file__).parent
-    folders = tuple(f"{folder}{os.sep}" for folder in (here / "plugins", *(here / "tests" / each for each in UNCOUNTED)))
+    folders = tuple(f"{each}{os.sep}" for each in (here / "plugins", *(here / "tests" / name for name in UNCOUNTED)))
     for item in items:
         if str(item.path).startswith(folders) or hasattr(getattr(item, "obj", None), "hypothesis"):
             item.add_marker(pytest.mark.no_cover)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from agentforge.advisor.logger import LoggerAdvisor
     from agentforge.advisor.message_memory import MEMORY_TURN, MessageMemoryAdvisor, Transcript
     from agentforge.advisor.output_type import OutputType, OutputTypeError
-    from agentforge.advisor.prices import ModelPrice, Prices
     from agentforge.advisor.reprompt import finished_rounds, reprompted
     from agentforge.advisor.safeguard import SafeguardAction, SafeguardAdvisor, SafeguardStage
     from agentforge.advisor.safeguard_checks import SafeguardCheck
@@ -43,8 +42,6 @@ _HOME = {
     "Transcript": "message_memory",
     "OutputType": "output_type",
     "OutputTypeError": "output_type",
-    "ModelPrice": "prices",
-    "Prices": "prices",
     "finished_rounds": "reprompt",
     "reprompted": "reprompt",
     "SafeguardAction": "safeguard",
@@ -79,12 +76,10 @@ __all__ = (
     "LoggerAdvisor",
     "LoopHistory",
     "MessageMemoryAdvisor",
-    "ModelPrice",
     "OnLimit",
     "OutputType",
     "OutputTypeError",
     "Placement",
-    "Prices",
     "SafeguardAction",
     "SafeguardAdvisor",
     "SafeguardCheck",

@@ -16,7 +16,6 @@ from agentforge.advisor.budget_store import BudgetStore, InProcessBudgetStore
 from agentforge.advisor.chain import Chain
 from agentforge.advisor.faults import BudgetExceededError
 from agentforge.advisor.placement import calls_tools
-from agentforge.advisor.prices import ModelPrice, Prices
 from agentforge.advisor.telling import own_answer, show, tell
 from agentforge.errors import ConfigurationError
 from agentforge.memory import MemoryKey
@@ -25,6 +24,8 @@ from agentforge.model import (
     ChatMessage,
     ChatRequest,
     FinishReason,
+    PriceRows,
+    PriceTable,
     SystemMessage,
     ToolChoice,
     UserMessage,
@@ -44,8 +45,9 @@ class BudgetAdvisor:
     - ``model_calls``: rounds of the tool loop, further attempts of advisors outside of it included.
     - ``tokens``, ``cost``, ``time`` (seconds): no model call begins once so much is used, so the last one may go over
       it; what has begun is not cut off. Tokens and cost are the run's, with those of discarded attempts and of runs
-      that its tools hold (the turn is their parent), which begin no model call either then. ``cost`` needs ``prices``:
-      by model, per million tokens (see `Prices`); a model without one costs nothing, with a notice.
+      that its tools hold (the turn is their parent), which begin no model call either then. ``cost`` is what the
+      replies cost by their usage, in ``currency``. ``prices``, rows of a `PriceTable`, go before that for the models
+      that they name. What has no cost in that currency counts as nothing, with a notice (``budget_price_unknown``).
 
     ``per="conversation"``: by tenant and memory id, over all turns, in ``store``; a turn without memory id is its own.
     ``warn_at`` (of 1; ``None``: never): a notice, once for each limit. ``on_limit``: ``raise`` `BudgetExceededError`,
@@ -71,7 +73,8 @@ class BudgetAdvisor:
         warn_at: float | None = 0.8,
         on_limit: OnLimit = "raise",
         text: str = "I have used up what I may use for this, and must stop here.",
-        prices: Mapping[str, ModelPrice | Mapping[str, object]] | None = None,
+        currency: str = "USD",
+        prices: PriceRows | None = None,
         store: BudgetStore | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -90,8 +93,17 @@ class BudgetAdvisor:
         amount = None if cost is None else _number("cost", cost)
         if all(each is None for each in (calls, calls_per_tool, model_calls, tokens, seconds, amount)):
             raise ConfigurationError("a budget without a limit limits nothing", next_step="Give it one.")
-        if amount is not None and not prices:
-            raise ConfigurationError("cost needs prices", next_step="Give prices: {MODEL: {input: …, output: …}}.")
+        table = PriceTable(prices or {}, currency=currency)
+        foreign = [
+            f"that of {name!r} in {price.currency}"
+            for name, price in table.rows
+            if price and price.currency != currency
+        ]
+        if foreign:
+            raise ConfigurationError(
+                f"the budget is in {currency!r}, and of its prices {', '.join(foreign)}",
+                next_step="Give them in one currency.",
+            )
         self.limits = BudgetLimits(
             calls,
             dict(calls_per_tool) if isinstance(calls_per_tool, Mapping) else calls_per_tool,
@@ -102,7 +114,8 @@ class BudgetAdvisor:
             per,
             warn_at,
             on_limit,
-            Prices(prices or {}),
+            currency,
+            table,
             clock,
         )
         self.text = text

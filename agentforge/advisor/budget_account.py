@@ -10,10 +10,9 @@ from typing import Literal, TypeAlias
 
 from agentforge.advisor.budget_store import BudgetStore
 from agentforge.advisor.faults import AdvisorError, BudgetExceededError
-from agentforge.advisor.prices import ModelPrice, Prices
 from agentforge.advisor.telling import tell
 from agentforge.memory import MemoryKey
-from agentforge.model import TokenUsage
+from agentforge.model import PriceTable, TokenUsage
 from agentforge.tool import BoundTool, ReturnBehavior
 from agentforge.tool.execution import (
     Emit,
@@ -33,7 +32,7 @@ BudgetPeriod: TypeAlias = Literal["turn", "conversation"]
 OnLimit: TypeAlias = Literal["raise", "answer", "finish"]
 """What becomes of a turn that needs more than its budget."""
 _NOTHING = TokenUsage()
-_WORDS = {"calls": "tool calls", "model_calls": "model calls", "tokens": "tokens", "time": "seconds", "cost": "cost"}
+_WORDS = {"calls": "tool calls", "model_calls": "model calls", "tokens": "tokens", "time": "seconds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,8 @@ class BudgetLimits:
     per: BudgetPeriod = "turn"
     warn_at: float | None = 0.8
     on_limit: OnLimit = "raise"
-    prices: Prices = field(default_factory=lambda: Prices({}))
+    currency: str = "USD"
+    prices: PriceTable = field(default_factory=lambda: PriceTable({}))
     clock: Callable[[], float] = monotonic
 
     def of_tool(self, name: str) -> int | None:
@@ -93,6 +93,7 @@ class TurnAccount:
         "_replies",
         "_reserved",
         "_resumed",
+        "_unpriced",
         "admitted",
         "asked",
         "emit",
@@ -113,6 +114,8 @@ class TurnAccount:
         self._before = len(run.tool_executions)
         self._reserved: dict[str, Decimal] = {}
         self._resumed = run.resumed
+        #: The models of which was told that they have no price.
+        self._unpriced: set[str] = set()
         self.ledger = ledger
         self.emit: Emit | None = None
         #: The limit that ended the turn, and whether the one model call after it was made.
@@ -136,8 +139,7 @@ class TurnAccount:
         if self._parent is None or not self._parent._resumed:
             spent["tokens"] = Decimal(_total(state.token_usage))
             for model, usage in state.usage_by_model.items() if self._limits.cost is not None else ():
-                if (price := await self._price(run, model)) is not None:
-                    spent["cost"] = spent.get("cost", Decimal(0)) + price.of(usage)
+                spent["cost"] = spent.get("cost", Decimal(0)) + await self._cost_of(run, model, usage, _NOTHING)
         self.asked = state.model_calls
         await self.ledger.store.add(self.ledger.key, spent)
 
@@ -173,8 +175,8 @@ class TurnAccount:
             return cost
         for model, usage in tuple(run.nested_usage.items()):
             known = self._nested.get(model, _NOTHING)
-            if _total(usage) > _total(known) and (price := await self._price(run, model)) is not None:
-                cost += price.of(usage) - price.of(known)
+            if _total(usage) > _total(known):
+                cost += await self._cost_of(run, model, usage, known)
                 self._nested[model] = usage
         return cost
 
@@ -190,20 +192,36 @@ class TurnAccount:
             if _total(usage) == _total(known) and (limits.tokens is not None or limits.cost is not None):
                 text = f"the model {name or model!r} does not report its tokens"
                 await self._once(run, "budget_usage_unknown", text)
-            if limits.cost is None or (price := await self._price(run, name or model)) is None:
+            if limits.cost is None:
                 continue
-            cost += price.of(usage) - price.of(known)
+            cost += await self._cost_of(run, name or model, usage, known)
             above = self._parent
             while above is not None:
                 above._nested[name] = above._nested.get(name, _NOTHING) + _less(usage, known)
                 above = above._parent
         return cost
 
-    async def _price(self, run: Run, model: str) -> ModelPrice | None:
-        price = self._limits.prices.of(model)
-        if price is None:
-            await self._once(run, "budget_price_unknown", f"the model {model!r} has no price; its cost is not counted")
-        return price
+    async def _cost_of(self, run: Run, model: str, usage: TokenUsage, known: TokenUsage) -> Decimal:
+        """What came since has cost: by the budget's own price for the model, else what the replies say. 0 with a notice
+        where that cannot be told."""
+        currency = self._limits.currency
+        price = self._limits.prices.price_for(model)
+        cost = price.cost(_less(usage, known)) if price is not None else None
+        if cost is None:
+            cost = usage.known_costs.get(currency, Decimal(0)) - known.known_costs.get(currency, Decimal(0))
+            if usage.currency != currency:
+                await self._tell_unpriced(run, model)
+        return cost
+
+    async def _tell_unpriced(self, run: Run, model: str) -> None:
+        """Once a turn, runs that work for it included."""
+        first = self
+        while first._parent is not None:
+            first = first._parent
+        if model not in first._unpriced:
+            first._unpriced.add(model)
+            message = f"what the model {model!r} costs in {self._limits.currency} is not known, and not counted"
+            await tell(run, self.emit, "budget_price_unknown", message, {"model": model})
 
     async def settle_round(self, run: Run) -> Mapping[str, Decimal]:
         """`settle` in front of another model call of the loop, whose last reply is known by now."""
@@ -334,7 +352,7 @@ class TurnAccount:
     def _exceeded(self, name: str, known: Mapping[str, Decimal]) -> BudgetExceededError:
         used, allowed = float(known.get(name, 0)), self._limits.of(name) or 0.0
         return BudgetExceededError(
-            f"the budget of this {self._limits.per} is used up: {used:g} of {allowed:g} {_words(name)}",
+            f"the budget of this {self._limits.per} is used up: {used:g} of {allowed:g} {self._words(name)}",
             limit=name,
             used=used,
             allowed=allowed,
@@ -348,17 +366,18 @@ class TurnAccount:
             return
         if self._finishing is not None and self._finishing[0] == name:
             return  # that it is used up was told already
-        message = f"{used:g} of {limit:g} {_words(name)} of this {self._limits.per} are used"
+        message = f"{used:g} of {limit:g} {self._words(name)} of this {self._limits.per} are used"
         await self._once(run, "budget_warning", message, {"limit": name, "used": used, "allowed": limit})
+
+    def _words(self, name: str) -> str:
+        if name == "cost":
+            return self._limits.currency
+        return _WORDS.get(name) or f"calls of the tool {name.removeprefix('calls:')!r}"
 
     async def _once(self, run: Run, code: str, message: str, details: Mapping[str, object] | None = None) -> None:
         mark = f"{code}:{details['limit']}" if details else f"{code}:{message}"
         if await self.ledger.store.first(self.ledger.key, mark):
             await tell(run, self.emit, code, message, details)
-
-
-def _words(name: str) -> str:
-    return _WORDS.get(name) or f"calls of the tool {name.removeprefix('calls:')!r}"
 
 
 def _refusal(why: str) -> Refuse:
@@ -379,14 +398,20 @@ def _ran(state: ToolLoopState) -> list[str]:
 
 
 def _less(usage: TokenUsage, known: TokenUsage) -> TokenUsage:
-    """What came since."""
+    """What came since; of its cost what is known."""
+    costs = {name: cost - known.known_costs.get(name, 0) for name, cost in usage.known_costs.items()}
     return TokenUsage(
-        (usage.input_tokens or 0) - (known.input_tokens or 0),
-        (usage.output_tokens or 0) - (known.output_tokens or 0),
+        _difference(usage.input_tokens, known.input_tokens),
+        _difference(usage.output_tokens, known.output_tokens),
         _total(usage) - _total(known),
-        (usage.cached_input_tokens or 0) - (known.cached_input_tokens or 0),
-        (usage.cache_write_tokens or 0) - (known.cache_write_tokens or 0),
+        _difference(usage.cached_input_tokens, known.cached_input_tokens),
+        _difference(usage.cache_write_tokens, known.cache_write_tokens),
+        partial_costs=tuple(sorted(costs.items())),
     )
+
+
+def _difference(count: int | None, known: int | None) -> int | None:
+    return None if count is None else count - (known or 0)
 
 
 def _total(usage: TokenUsage) -> int:

@@ -19,6 +19,7 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     UserMessage,
 )
+from agentforge.model.price import cost_text
 from agentforge.tool.execution import Run
 
 __all__ = ("LoggerAdvisor",)
@@ -161,4 +162,5 @@ def _tokens(before: TokenUsage, after: TokenUsage) -> str:
     spent = more(before.input_tokens, after.input_tokens), more(before.output_tokens, after.output_tokens)
     if spent == (None, None):
         return "tokens: not reported"
-    return f"tokens: {spent[0] or 0} in, {spent[1] or 0} out"
+    cost = cost_text(after, before)
+    return f"tokens: {spent[0] or 0} in, {spent[1] or 0} out" + (f"; cost: {cost}" if cost else "")

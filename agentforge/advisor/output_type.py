@@ -216,9 +216,9 @@ def _used_definitions(schema: object, definitions: Mapping[str, Any]) -> set[str
 
 
 def _fits_strict_modes(schema: Mapping[str, Any]) -> bool:
-    from agentforge.tool.spec.strict import strict_schema
+    from agentforge.tool.spec.compile import compile_schema
 
-    return not strict_schema(schema).problems
+    return not compile_schema(schema).problems
 
 
 def _of_argument(problem: ArgumentProblem) -> str:

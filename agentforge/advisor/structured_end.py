@@ -54,10 +54,12 @@ class StructuredEnd:
     output: OutputType[Any]
     mode: UsedMode
     profile: ModelProfile
+    #: Whether the mode was chosen for the model, and not by the user.
+    is_free: bool = False
 
     async def __call__(self, run: Run, request: ChatRequest, emit: Emit | None) -> Advised:
         """One call of the model."""
-        tool = _free_name(request.parameters) if self.mode == "tool" else None
+        tool = _free_name(request.parameters) if self._by_tool(request.parameters) else None
         if tool is not None and _owes_a_call(request.parameters):
             return await self.end(run, request, emit)
         events = AnswerEvents(emit, tool, lambda response: self.decoded(response, tool)) if emit is not None else None
@@ -74,10 +76,16 @@ class StructuredEnd:
             await tell(run, emit, "structured_output_early", text, {"tool": tool})
         return replace(advised, response=response, new_messages=(*advised.new_messages[:-1], response.ai_message))
 
+    def _by_tool(self, given: ChatRequestParameters) -> bool:
+        """Whether a tool gives the answer; also where the model's own form would keep it from calling other tools."""
+        if self.mode == "native" and self.is_free and not self.profile.response_format_with_tools:
+            return bool(given.tools) and (given.tool_choice is None or given.tool_choice.mode != "none")
+        return self.mode == "tool"
+
     def asking(self, request: ChatRequest, tool: str | None) -> ChatRequest:
         """The request for an answer in the form; ``tool`` is the name of the tool that gives it, in that mode."""
         given, output = request.parameters, self.output
-        if self.mode == "native":
+        if tool is None and self.mode == "native":
             strict = True if output.is_strict else None
             form = ResponseFormat.json_schema(output.schema, name=output.name, strict=strict)
             return ChatRequest(request.messages, given.with_(response_format=form))

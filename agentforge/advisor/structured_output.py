@@ -108,7 +108,7 @@ class StructuredOutputAdvisor(Generic[T]):
         return replace(advised, new_messages=messages)
 
     def _ending(self, profile: ModelProfile | None, end: ChainEnd) -> ChainEnd:
-        return StructuredEnd(end, self.output, self._used(profile), profile or ModelProfile())
+        return StructuredEnd(end, self.output, self._used(profile), profile or ModelProfile(), self.mode == "auto")
 
     def _used(self, profile: ModelProfile | None) -> UsedMode:
         """The mode for a model. Raises `UnsupportedFeatureError`."""

@@ -1,8 +1,7 @@
 """A tool as a provider would get it: which models a name stands for, and what each would be sent.
 
-A name is a model of the file, a plugin (``openai``: each of its types of chat models), a type (``openai.chat``), or a
-vendor that one of the types knows (``deepseek``). Models that are not in the file are made for the look alone: nothing
-is sent.
+A name is a model of the file, a plugin (each of its types of chat models), a type, or a vendor that one of the types
+knows. Models that are not in the file are made for the look alone: nothing is sent.
 """
 
 from __future__ import annotations

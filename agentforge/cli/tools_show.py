@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ("arguments", "run")
 
-_STRICT = {True: "yes", False: "no"}
+_STRICT: dict[object, object] = {True: "yes", False: "no"}
 
 
 def arguments(parser: Parser) -> None:

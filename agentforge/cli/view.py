@@ -9,6 +9,7 @@ from typing import Protocol
 from agentforge.cli.console import Console
 from agentforge.cli.text import count, indented, shorten
 from agentforge.model import Event, FinishReason, Notice, TextDelta, ThinkingDelta, TokenUsage, ToolExecutionRequest
+from agentforge.model.price import cost_text
 from agentforge.tool.execution import (
     AttemptDiscarded,
     RoundStarted,
@@ -197,6 +198,7 @@ class TextView:
             count(rounds_of(result), "round"),
             count(len(result.tool_executions), "call"),
             *_tokens(result.token_usage),
+            *filter(None, [cost_text(result.token_usage)]),
             f"{self._clock() - self._begun:.1f} s",
             f"model {model}",
         ]

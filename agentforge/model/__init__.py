@@ -44,12 +44,14 @@ from agentforge.model.request import (
     ToolChoice,
 )
 from agentforge.model.response import ChatResponse, FinishReason
-from agentforge.model.specification import ToolParameters, ToolParametersBuilder, ToolSpecification
+from agentforge.model.specification import Strictness, ToolParameters, ToolParametersBuilder, ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest, new_call_id
 from agentforge.model.usage import TokenUsage
 
 if TYPE_CHECKING:
     from agentforge.model.embedding import EmbeddingModel, EmbeddingResponse
+    from agentforge.model.partial_arguments import PartialArguments
+    from agentforge.model.price import Price, PriceRows, PriceTable, price_table, priced
     from agentforge.model.serialization import (
         message_from_json,
         message_to_json,
@@ -82,10 +84,15 @@ __all__ = (
     "Message",
     "ModelProfile",
     "Notice",
+    "PartialArguments",
+    "Price",
+    "PriceRows",
+    "PriceTable",
     "ProviderState",
     "ReasoningEffort",
     "ResponseDone",
     "ResponseFormat",
+    "Strictness",
     "SystemMessage",
     "TextContent",
     "TextDelta",
@@ -110,18 +117,26 @@ __all__ = (
     "messages_to_json",
     "new_call_id",
     "parse_arguments",
+    "price_table",
+    "priced",
     "response_from_json",
     "response_to_json",
 )
 
-# Few programs need embeddings, and many store nothing.
+# Few programs need embeddings or look at calls half way, and many store nothing.
 _HOME = {
     "EmbeddingModel": "embedding",
     "EmbeddingResponse": "embedding",
+    "PartialArguments": "partial_arguments",
+    "Price": "price",
+    "PriceRows": "price",
+    "PriceTable": "price",
     "message_from_json": "serialization",
     "message_to_json": "serialization",
     "messages_from_json": "serialization",
     "messages_to_json": "serialization",
+    "price_table": "price",
+    "priced": "price",
     "response_from_json": "serialization",
     "response_to_json": "serialization",
 }

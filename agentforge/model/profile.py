@@ -22,7 +22,8 @@ class ModelProfile:
 
     ``tool_mode``: ``native`` (the wire has tools), ``json_schema`` (tools are described in the prompt and the answer
     is held to a schema), ``none``. ``parallel_tool_calls``: whether the flag can be set, or is always on or off.
-    ``strict_subset`` names the schema subset that strict tools must stay in. ``replay`` names the fields of earlier
+    ``strict_subset`` names the schema subset that strict tools must stay in. ``response_format_with_tools``: whether a
+    model that is held to a form of its answer can call tools instead. ``replay`` names the fields of earlier
     turns that must go back. ``unsupported`` says, by feature, what happens where the model cannot; ``error`` is the
     default.
     """
@@ -34,6 +35,7 @@ class ModelProfile:
     strict_tools: bool = True
     strict_subset: str = "standard"
     response_formats: frozenset[str] = frozenset({"text", "json", "json_schema"})
+    response_format_with_tools: bool = True
     streamed_tool_deltas: bool = True
     tools_with_thinking: bool = True
     images: bool = True

@@ -6,7 +6,9 @@ refused with its place (`RunStateError`). Fields at their default are left out, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any, cast
 
 from agentforge.model.citation import Citation
@@ -62,6 +64,7 @@ _COUNTS = (
     "cache_write_tokens",
     "reasoning_tokens",
 )
+_AMOUNT = re.compile(r"-?[0-9]{1,60}(\.[0-9]{1,60})?")
 _FINISH_REASONS = {reason.value: reason for reason in FinishReason}
 _RESPONSE_FIELDS = (
     "version",
@@ -311,7 +314,7 @@ _PART_READERS: Mapping[str, Callable[[JsonObject], Content | ToolExecutionReques
 
 
 def usage_to_json(usage: TokenUsage) -> dict[str, Any]:
-    """Token counts, those that were reported."""
+    """Token counts, those that were reported, and the cost; amounts are texts, as JSON's numbers are not exact."""
     return _usage_to_json(usage, "token_usage")
 
 
@@ -326,15 +329,40 @@ def usage_from_json(data: Mapping[str, Any]) -> TokenUsage:
 
 def _usage_to_json(usage: TokenUsage, path: str) -> dict[str, Any]:
     out: dict[str, Any] = {name: value for name in _COUNTS if (value := getattr(usage, name)) is not None}
+    if usage.cost is not None:
+        out.update(cost=format(usage.cost, "f"), currency=usage.currency)
+    if usage.partial_costs:
+        out["partial_costs"] = {currency: format(cost, "f") for currency, cost in usage.partial_costs}
     if usage.raw is not None:
         out["raw"] = to_json_value(usage.raw, f"{path}.raw")
     return out
 
 
 def _usage_from_json(data: object, path: str) -> TokenUsage:
-    source = JsonObject(data, path, (*_COUNTS, "raw"))
+    source = JsonObject(data, path, (*_COUNTS, "cost", "currency", "partial_costs", "raw"))
     counts: dict[str, Any] = {name: source.count(name) for name in _COUNTS}
-    return TokenUsage(**counts, raw=source.mapping("raw"))
+    cost = source.optional_text("cost")
+    partial = source.mapping("partial_costs") or {}
+    try:
+        return TokenUsage(
+            **counts,
+            raw=source.mapping("raw"),
+            cost=None if cost is None else _amount(cost, f"{path}.cost"),
+            currency=source.optional_text("currency"),
+            partial_costs=tuple(
+                (name, _amount(text, f"{path}.partial_costs")) for name, text in sorted(partial.items())
+            ),
+        )
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        refuse(path, str(error))
+
+
+def _amount(text: object, path: str) -> Decimal:
+    if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
+        refuse(path, "an amount is a text such as '0.25'")
+    return Decimal(text)
 
 
 def response_to_json(response: ChatResponse) -> dict[str, Any]:

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeGuard
 
-__all__ = ("ToolParameters", "ToolParametersBuilder", "ToolSpecification")
+__all__ = ("Strictness", "ToolParameters", "ToolParametersBuilder", "ToolSpecification", "is_strictness")
+
+Strictness: TypeAlias = bool | Literal["auto", "portable"] | None
+"""What a tool says about strict mode; see `ToolSpecification`."""
 
 _EMPTY: Mapping[str, object] = {}
 _JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
@@ -51,6 +55,11 @@ class ToolParameters:
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.properties)))
+
+
+def is_strictness(value: object) -> TypeGuard[Strictness]:
+    """Whether ``value`` is one that ``strict`` of a tool can have."""
+    return value is None or isinstance(value, bool) or (isinstance(value, str) and value in ("auto", "portable"))
 
 
 class ToolParametersBuilder:
@@ -99,14 +108,19 @@ class ToolParametersBuilder:
 class ToolSpecification:
     """One tool's declaration; hashed by its name.
 
-    ``strict`` asks the provider to hold the model to the schema (``None``: the provider's default, which our
-    wires send as off). ``metadata`` is for the application and never sent.
+    ``strict`` asks the provider to hold the model to the schema: true does so; ``auto`` where the schema and the
+    endpoint allow it, else the tool is sent as not strict without a word; ``portable`` in the subset that all strict
+    modes share, so that the same schema goes to every provider; false does not; ``None`` is the provider's default,
+    which our wires send as off. ``metadata`` is for the application and never sent.
+
+    >>> ToolSpecification("find", strict="auto").strict
+    'auto'
     """
 
     name: str
     description: str | None = None
     parameters: ToolParameters = field(default_factory=ToolParameters.empty)
-    strict: bool | None = None
+    strict: Strictness = None
     metadata: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -116,6 +130,10 @@ class ToolSpecification:
             object.__setattr__(self, "parameters", ToolParameters(self.parameters))
         elif not isinstance(self.parameters, ToolParameters):
             raise TypeError(f"the parameters of tool {self.name!r} must be ToolParameters or a JSON Schema mapping")
+        if not is_strictness(self.strict):
+            raise ValueError(
+                f"strict of tool {self.name!r} must be True, False, 'auto', 'portable' or None, not {self.strict!r}"
+            )
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -144,8 +162,8 @@ class ToolSpecification:
         description, strict = data.get("description"), data.get("strict")
         if description is not None and not isinstance(description, str):
             raise ValueError(f"'description' of tool {name!r} must be a text or null")
-        if strict is not None and not isinstance(strict, bool):
-            raise ValueError(f"'strict' of tool {name!r} must be true, false or null")
+        if not is_strictness(strict):
+            raise ValueError(f'\'strict\' of tool {name!r} must be true, false, "auto", "portable" or null')
         parameters, metadata = data.get("parameters"), data.get("metadata")
         if parameters is not None and not isinstance(parameters, Mapping):
             raise ValueError(f"'parameters' of tool {name!r} must be a JSON Schema object")

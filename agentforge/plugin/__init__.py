@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from agentforge.plugin.hooks import AGENTFORGE_API, hookimpl, implements
     from agentforge.plugin.manager import Plugins
     from agentforge.plugin.parameter import Need
+    from agentforge.plugin.price_settings import PriceSettings, price_rows
     from agentforge.plugin.reference import Qualifier, Ref, RefField, references_of
     from agentforge.plugin.request_settings import ParameterSettings
     from agentforge.plugin.root_file_only import RootFileOnly
@@ -79,6 +80,7 @@ _HOME = {
     "PluginError": "faults",
     "PluginState": "state",
     "Plugins": "manager",
+    "PriceSettings": "price_settings",
     "Qualifier": "reference",
     "Ref": "reference",
     "RefField": "reference",
@@ -95,6 +97,7 @@ _HOME = {
     "hooks": "hooks",
     "implements": "hooks",
     "known_tool_names": "source_names",
+    "price_rows": "price_settings",
     "references_of": "reference",
     "view_of": "builtin_views",
     "viewed_names": "builtin_views",
@@ -125,6 +128,7 @@ __all__ = (
     "PluginError",
     "PluginState",
     "Plugins",
+    "PriceSettings",
     "Qualifier",
     "Ref",
     "RefField",
@@ -141,6 +145,7 @@ __all__ = (
     "hooks",
     "implements",
     "known_tool_names",
+    "price_rows",
     "references_of",
     "view_of",
     "viewed_names",

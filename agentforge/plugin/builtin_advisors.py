@@ -26,6 +26,7 @@ from agentforge.plugin.bean_settings import Amount, BeanSettings, Count, CountFr
 from agentforge.plugin.bean_type import BeanType
 from agentforge.plugin.builtin_structured import STRUCTURED_OUTPUT
 from agentforge.plugin.checking import CheckContext, CheckedBean, Finding
+from agentforge.plugin.price_settings import PriceSettings, price_rows
 from agentforge.plugin.reference import Ref
 
 __all__ = (
@@ -33,7 +34,6 @@ __all__ = (
     "BudgetSettings",
     "LoggerSettings",
     "MessageMemorySettings",
-    "PriceSettings",
     "SafeguardSettings",
     "SystemPromptSettings",
     "ToolCallingSettings",
@@ -108,19 +108,6 @@ class SafeguardSettings(BeanSettings):
             _make_safeguard(self.model_copy(update={"checks": (_Passing(),) if self.checks else ()}))
 
 
-class PriceSettings(BeanSettings):
-    """What a model costs, for a million tokens."""
-
-    input: float
-    """Of input."""
-    output: float
-    """Of output."""
-    cached_input: float | None = None
-    """Of input that came from a cache; unset: as input."""
-    cache_write: float | None = None
-    """Of input that went into a cache; unset: as input."""
-
-
 class BudgetSettings(BeanSettings):
     """What `budget` takes: at least one limit."""
 
@@ -135,7 +122,9 @@ class BudgetSettings(BeanSettings):
     time: Seconds | None = None
     """How long."""
     cost: float | None = Field(default=None, ge=0)
-    """How much, in the currency of prices."""
+    """How much, in currency; counted of models with a price, their own or one of prices."""
+    currency: str = "USD"
+    """The code of the currency of cost and of prices."""
     per: Literal["turn", "conversation"] = "turn"
     """For what these are: each turn, or all turns of a tenant's memory id."""
     warn_at: float | None = Field(default=0.8, gt=0, le=1)
@@ -145,7 +134,7 @@ class BudgetSettings(BeanSettings):
     text: str | None = None
     """The answer of answer; unset: a text of the framework."""
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
-    """Prices by the model's name, which may end in *."""
+    """Prices by patterns of models' names, in the place of those that the models have."""
     store: Annotated[BudgetStore, Ref()] | None = None
     """Where it is kept what conversations have spent; unset: in the process."""
 
@@ -200,10 +189,11 @@ def _make_budget(settings: BudgetSettings) -> BudgetAdvisor:
         tokens=settings.tokens,
         time=settings.time,
         cost=settings.cost,
+        currency=settings.currency,
         per=settings.per,
         warn_at=settings.warn_at,
         on_limit=settings.on_limit,
-        prices={name: price.model_dump(exclude_none=True) for name, price in settings.prices.items()},
+        prices=price_rows(settings.prices),
         store=settings.store,
         **given,
     )

@@ -29,8 +29,9 @@ class DeclaredToolSettings(BeanSettings):
     """What it does, for the model."""
     parameters: dict[str, Any] | None = None
     """JSON Schema of its arguments, an object; unset: it takes none."""
-    strict: bool | None = None
-    """Whether the provider is to hold the model to the schema; unset: its default."""
+    strict: bool | Literal["auto", "portable"] | None = None
+    """Whether the provider is to hold the model to the schema: auto where it can, portable in the form that all can;
+    unset: its default."""
     metadata: dict[str, Any] = Field(default_factory=dict)
     """For the application, never sent."""
     return_behavior: Literal["to_llm", "immediate", "immediate_if_last"] | None = None

@@ -19,7 +19,7 @@ from agentforge.provider.json_text import dump_arguments, dump_bytes, dump_text,
 from agentforge.provider.names import alias_map, alias_of, call_id_of
 from agentforge.provider.preview import ToolPreview
 from agentforge.provider.row import EndpointRow, ThinkingLimits, profile_of, provider_id
-from agentforge.provider.schemas import complete_schema, make_strict
+from agentforge.provider.schemas import SentSchema, complete_schema, held_schema, sent_schemas, subset_of
 from agentforge.provider.settling import Settled, leave_out, parallel_beside_strict, settle
 from agentforge.provider.size import MAX_BODY_BYTES, too_large
 from agentforge.provider.turn_shape import TurnShape
@@ -53,6 +53,7 @@ __all__ = (
     "Pieces",
     "RequestEncoder",
     "RetrySettings",
+    "SentSchema",
     "Settled",
     "ThinkingLimits",
     "TimeoutSettings",
@@ -74,16 +75,18 @@ __all__ = (
     "endpoints_of",
     "events_of",
     "header_pairs",
+    "held_schema",
     "is_object",
     "leave_out",
     "load",
     "load_mended",
     "make_model",
-    "make_strict",
     "parallel_beside_strict",
     "profile_of",
     "provider_id",
+    "sent_schemas",
     "settle",
+    "subset_of",
     "too_large",
     "utf8",
     "with_distinct_ids",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from agentforge.plugin import Field, ParameterSettings
+from agentforge.plugin import Field, ParameterSettings, PriceSettings, price_rows
 from agentforge.provider.endpoint_settings import EndpointSettings
 
 __all__ = ("ChatSettings",)
@@ -21,6 +21,8 @@ class ChatSettings(EndpointSettings):
     """Parameters of every request that does not set its own."""
     profile_overrides: dict[str, Any] = Field(default_factory=dict)
     """Fields of the model's profile that differ from the vendor's row."""
+    prices: dict[str, PriceSettings | None] | None = Field(default_factory=dict)
+    """Prices by patterns of models' names, in front of the plugin's; null in the place of one, or of all: none."""
 
     def chat_arguments(self) -> dict[str, Any]:
         """The settings as arguments of the model."""
@@ -29,4 +31,5 @@ class ChatSettings(EndpointSettings):
             "names": self.names,
             "defaults": self.defaults.made(),
             "profile_overrides": self.profile_overrides or None,
+            "prices": price_rows(self.prices),
         }

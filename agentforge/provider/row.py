@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from agentforge.errors import ConfigurationError
 from agentforge.model import ModelProfile
+from agentforge.tool.spec import STANDARD, SchemaSubset
 
 __all__ = ("EndpointRow", "ThinkingLimits", "profile_of", "provider_id")
 
@@ -24,11 +25,13 @@ class ThinkingLimits:
     """What thinking forbids.
 
     ``models`` is a regular expression of the models that think unless told otherwise. ``forced_choice`` is false where
-    ``required`` or a named tool is refused while thinking; ``ignores`` are parameters without effect while thinking.
+    ``required`` or a named tool is refused while thinking, ``json_formats`` where every response format but text is;
+    ``ignores`` are parameters without effect while thinking, ours or custom ones.
     """
 
     models: str
     forced_choice: bool = True
+    json_formats: bool = True
     ignores: frozenset[str] = frozenset()
 
 
@@ -63,8 +66,8 @@ class EndpointRow:
     strict_base: str | None = None
     #: Strict and parallel calls exclude each other.
     strict_excludes_parallel: bool = False
-    #: Schema keywords that this vendor refuses in strict tools, beyond the common subset.
-    strict_refuses: frozenset[str] = frozenset()
+    #: The part of JSON Schema that strict schemas must stay in.
+    subset: SchemaSubset = STANDARD
     #: Tools must have a description.
     description_required: bool = False
     #: What ids of calls must match (regular expression); foreign ones are replaced by a digest of theirs.
@@ -89,7 +92,11 @@ def profile_of(
 
     Raises `ConfigurationError` for an override that is no field of `ModelProfile`.
     """
-    changes: dict[str, object] = {"name": row.name, "replay": frozenset(row.replay_fields)}
+    changes: dict[str, object] = {
+        "name": row.name,
+        "replay": frozenset(row.replay_fields),
+        "strict_subset": row.subset.name,
+    }
     if row.strict_base is not None:
         changes["strict_tools"] = base_url.rstrip("/").endswith(row.strict_base)
     if row.tools_refuse_effort and re.search(row.tools_refuse_effort, model):

@@ -223,7 +223,7 @@ def _other_choice(settled: Settled, endpoint: Endpoint[Any], choice: ToolChoice)
 
 
 def _strict(settled: Settled, endpoint: Endpoint[Any]) -> None:
-    if endpoint.profile.strict_tools or not any(tool.strict for tool in settled.parameters.tools):
+    if endpoint.profile.strict_tools or not any(tool.strict is True for tool in settled.parameters.tools):
         return
     base = endpoint.row.strict_base
     if base is not None and endpoint.policy("strict_tools") == "map":
@@ -241,6 +241,8 @@ def _strict(settled: Settled, endpoint: Endpoint[Any]) -> None:
     )
     loose = tuple(
         ToolSpecification(tool.name, tool.description, tool.parameters, None, tool.metadata)
+        if tool.strict is True
+        else tool
         for tool in settled.parameters.tools
     )
     settled.change(tools=loose)
@@ -266,13 +268,38 @@ def _parallel(settled: Settled, endpoint: Endpoint[Any]) -> None:
 
 def _response_format(settled: Settled, endpoint: Endpoint[Any]) -> None:
     wanted = settled.parameters.response_format
-    if wanted is not None and wanted.type not in endpoint.profile.response_formats:
+    if wanted is None:
+        return
+    if wanted.type not in endpoint.profile.response_formats:
         leave_out(
             settled,
             endpoint,
             f"response_format.{wanted.type}",
             f"the response format {wanted.type!r}",
             f"Use one of {', '.join(sorted(endpoint.profile.response_formats))}, or state the form in the prompt.",
+        )
+        settled.change(response_format=None)
+        return
+    if wanted.type == "text":
+        return
+    rule = endpoint.row.thinking
+    if settled.thinking and rule is not None and not rule.json_formats:
+        leave_out(
+            settled,
+            endpoint,
+            "response_format_with_thinking",
+            f"the response format {wanted.type!r} while thinking",
+            "Turn thinking off for this request (reasoning_effort='none'), or state the form in the prompt.",
+        )
+        settled.change(response_format=None)
+    elif settled.parameters.tools and not endpoint.profile.response_format_with_tools:
+        leave_out(
+            settled,
+            endpoint,
+            "response_format_with_tools",
+            f"the response format {wanted.type!r} beside tools; the model would never call one",
+            "Leave it unset and use the advisor structured_output, which asks by a tool; or offer no tools "
+            "(tool_choice='none').",
         )
         settled.change(response_format=None)
 
@@ -291,8 +318,9 @@ def _sampling(settled: Settled, endpoint: Endpoint[Any]) -> None:
     rule = endpoint.row.thinking
     if not settled.thinking or rule is None:
         return
+    custom = settled.parameters.custom_parameters
     for name in sorted(rule.ignores):
-        if getattr(settled.parameters, name) is not None:
+        if name in custom or getattr(settled.parameters, name, None) is not None:
             leave_out(
                 settled,
                 endpoint,
@@ -300,4 +328,8 @@ def _sampling(settled: Settled, endpoint: Endpoint[Any]) -> None:
                 f"{name} while thinking",
                 f"Leave {name} unset or turn thinking off.",
             )
-            settled.change(**{name: None})
+            if name in custom:
+                custom = {key: value for key, value in custom.items() if key != name}
+                settled.change(custom_parameters=custom)
+            if hasattr(settled.parameters, name):
+                settled.change(**{name: None})

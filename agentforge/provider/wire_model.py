@@ -6,8 +6,10 @@ import asyncio
 import json
 import re
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from agentforge.errors import ConfigurationError, InvalidRequestError, ModelError
@@ -21,9 +23,14 @@ from agentforge.model import (
     History,
     ModelProfile,
     Notice,
+    PriceRows,
+    PriceTable,
     ResponseDone,
     ToolSpecification,
+    UsageEvent,
     mend_history,
+    price_table,
+    priced,
 )
 from agentforge.provider.encoder import RequestEncoder
 from agentforge.provider.endpoint import Endpoint
@@ -50,6 +57,7 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
     ``defaults`` are merged below each request's parameters. ``tool_mode="json_schema"`` describes the tools in the
     prompt instead of sending them. ``names`` says what becomes of tool names that the vendor refuses. With
     ``profile_overrides`` fields of the `ModelProfile` are changed where the row does not hold for this model.
+    ``prices`` are rows of a `PriceTable` in front of the vendor's, a table in its place, or ``None`` for none.
     ``max_body_bytes`` (64 MiB) bounds an answer. ``endpoint`` are the arguments of `EndpointModel`.
 
     Raises `ConfigurationError` for settings that cannot be honoured.
@@ -63,6 +71,7 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
         tool_mode: Literal["native", "json_schema"] | None = None,
         names: Literal["alias", "error"] | None = None,
         profile_overrides: Mapping[str, object] | None = None,
+        prices: PriceTable | PriceRows | None = MappingProxyType({}),
         max_body_bytes: int | None = None,
         **endpoint: Any,
     ) -> None:
@@ -76,6 +85,7 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
         self._endpoints: dict[str, Endpoint[Any]] = {}
         self._urls: dict[tuple[str, str, bool], str] = {}
         self._defaults = defaults
+        self._prices = price_table(prices, self._vendor_prices())
         self._wire = wire
         # Until a server is seen to stay open behind the end mark, which it would do again.
         self._ends_its_streams = True
@@ -108,6 +118,10 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
     @abstractmethod
     def _decoder(self, answering: AnsweringT, status: int, headers: Mapping[str, str]) -> Decoder:
         """A decoder for one stream."""
+
+    def _vendor_prices(self) -> PriceTable | None:
+        """The prices of this vendor's models, where its plugin brings some."""
+        return None
 
     # -- the model -------------------------------------------------------------------------------
 
@@ -159,8 +173,9 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
         if self._row.stream_only and re.search(self._row.stream_only, self._name_in(request)):
             return await self._collected(request, encoder)
         sent, answering = self._prepare(request, encoder, stream=False)
-        response = await self._http.send(sent)
-        return self._decode(response.content, answering, response.headers)
+        answer = await self._http.send(sent)
+        response = self._decode(answer.content, answering, answer.headers)
+        return self._with_cost(response, self._name_in(request))
 
     async def _collected(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
         """A plain reply from a model that only streams."""
@@ -170,6 +185,7 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
 
     async def _stream(self, request: ChatRequest, encoder: RequestEncoder) -> AsyncGenerator[ChatEvent, None]:
         sent, answering = self._prepare(request, encoder, stream=True)
+        asked = self._name_in(request)
         async with self._http.stream(sent) as answer:
             kind = answer.headers.get("content-type", "")
             if "html" in kind:
@@ -180,13 +196,13 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
             if kind.startswith("application/json"):
                 # A server that does not stream answers whole.
                 content = await self._whole(answer)
-                for event in events_of(self._decode(content, answering, answer.headers)):
+                for event in events_of(self._with_cost(self._decode(content, answering, answer.headers), asked)):
                     yield event
                 return
             decoder = self._decoder(answering, answer.status, answer.headers)
             try:
                 async for chunk in answer.chunks:
-                    for event in decoder.feed(chunk):
+                    for event in self._with_costs(decoder.feed(chunk), asked):
                         yield event
                     if decoder.failure is not None:
                         raise decoder.failure
@@ -196,10 +212,29 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
                 if decoder.partial_text and "partial_text" not in error.details:
                     error.details = {**error.details, "partial_text": decoder.partial_text}
                 raise
-            for event in decoder.finish():
+            for event in self._with_costs(decoder.finish(), asked):
                 yield event
             if self._ends_its_streams:
                 self._ends_its_streams = await _drain(answer)
+
+    def _with_cost(self, response: ChatResponse, asked: str) -> ChatResponse:
+        usage = priced(response.token_usage, response.model_name, self._prices, asked=asked)
+        return response if usage is response.token_usage else replace(response, token_usage=usage)
+
+    def _with_costs(self, events: Iterable[ChatEvent], asked: str) -> Iterable[ChatEvent]:
+        return events if self._prices is None else self._costed(events, asked)
+
+    def _costed(self, events: Iterable[ChatEvent], asked: str) -> Iterator[ChatEvent]:
+        """Usage before the end has the price of the model that was asked; the last one is the response's."""
+        for event in events:
+            if type(event) is UsageEvent:
+                event.usage = priced(event.usage, asked, self._prices)
+            elif type(event) is ResponseDone:
+                before = priced(event.response.token_usage, asked, self._prices)
+                event.response = self._with_cost(event.response, asked)
+                if before != event.response.token_usage:
+                    yield UsageEvent(event.response.token_usage)
+            yield event
 
     async def _whole(self, answer: HttpStream) -> bytes:
         """The body of an answer that is no stream, bounded like one."""

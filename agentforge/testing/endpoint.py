@@ -17,15 +17,24 @@ from agentforge.model.messages import AiMessage
 from agentforge.model.script import resolve_turn
 from agentforge.model.script_file import read_script
 from agentforge.model.tool_call import ToolExecutionRequest
-from agentforge.testing.chat_completions import call_ids_of, characters_in, reply_object, stream_events
+from agentforge.testing.chat_form import ChatForm
 from agentforge.testing.endpoint_turn import EndpointReply, EndpointTurn, error_object, read_endpoint_turn
 from agentforge.testing.loopback import Connection, HttpCall, LoopbackServer
+from agentforge.testing.messages_form import MessagesForm
+from agentforge.testing.responses_form import ResponsesForm
+from agentforge.testing.wire_form import WireForm
 from agentforge.tool.execution.background import BackgroundLoop
 
 __all__ = ("EndpointRequest", "ScriptedEndpoint")
 
 _JSON = {"content-type": "application/json"}
 _STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+#: The protocols that are spoken, by the path that asks for each.
+_FORMS: Mapping[str, WireForm] = {
+    "/v1/chat/completions": ChatForm(),
+    "/v1/responses": ResponsesForm(),
+    "/v1/messages": MessagesForm(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +49,12 @@ class EndpointRequest:
 
 
 class ScriptedEndpoint:
-    """Serves scripted turns over the Chat Completions form, plain or streamed as each request asks.
+    """Serves scripted turns, plain or streamed as each request asks, in the form that its path stands for:
+    ``POST {base_url}/chat/completions``, ``POST {base_url}/responses`` or ``POST {base_url}/messages``.
 
-    Use it as an async context manager, or as a plain one, which runs it on a thread of its own. The n-th request of
-    ``POST {base_url}/chat/completions`` gets the n-th turn (see `read_endpoint_turn` for faults); further ones get an
-    error with status 400 that no client retries. ``requests`` holds what came. ``GET {base_url}/models`` names
+    Use it as an async context manager, or as a plain one, which runs it on a thread of its own. The n-th request gets
+    the n-th turn (see `read_endpoint_turn` for faults); further ones get an error with status 400 that no client
+    retries. ``requests`` holds what came. ``GET {base_url}/models`` names
     ``model``. With ``repeat`` the script starts over.
 
     >>> with ScriptedEndpoint(["22 degrees."]) as endpoint:
@@ -112,7 +122,8 @@ class ScriptedEndpoint:
         if path == "/v1/models" and call.method == "GET":
             listed = {"object": "list", "data": [{"id": self._model, "object": "model", "owned_by": "script"}]}
             return await _send_json(connection, 200, listed)
-        if path != "/v1/chat/completions":
+        form = _FORMS.get(path)
+        if form is None:
             return await _refuse(connection, 404, f"no such path: {path}")
         if call.method != "POST":
             return await _refuse(connection, 405, f"method {call.method} is not allowed")
@@ -132,7 +143,7 @@ class ScriptedEndpoint:
         except Exception as error:
             # A callable of the script failed; the client's test must see it, and must not retry.
             return await _refuse(connection, 400, f"the script's turn raised {type(error).__name__}: {error}")
-        return await self._play(turn, request, number, connection)
+        return await self._play(turn, request, number, form, connection)
 
     async def _turn(self, request: EndpointRequest, number: int) -> EndpointReply:
         count = len(self._turns)
@@ -141,29 +152,29 @@ class ScriptedEndpoint:
         at = (number - 1) % count
         return await resolve_turn(self._turns[at], request, (at,), read_endpoint_turn)
 
-    async def _play(self, turn: EndpointReply, request: EndpointRequest, number: int, connection: Connection) -> None:
+    async def _play(
+        self, turn: EndpointReply, request: EndpointRequest, number: int, form: WireForm, connection: Connection
+    ) -> None:
         if turn.disconnect:
             return connection.reset()
         if turn.stall:
             return await connection.stall()
         if turn.reply is None:
             return await _send_raw(connection, turn)
-        reply = turn.reply.with_ids(call_ids_of(request.body))
+        reply = turn.reply.with_ids(form.call_ids(request.body))
         named = request.body.get("model")
         response = reply.response(
-            input_characters=characters_in(request.body),
-            id=f"chatcmpl-{number}",
+            input_characters=form.characters(request.body),
+            id=f"{form.id_prefix}{number}",
             model_name=named if isinstance(named, str) else self._model,
         )
         error = reply.error if isinstance(reply.error, ModelError) else None
         if request.body.get("stream") is not True:
             if error is not None:
                 return await _send_json(connection, error.status or 500, {"error": error_object(error)})
-            content = json.dumps(reply_object(response), ensure_ascii=False).encode()
+            content = json.dumps(form.reply(response, request.body), ensure_ascii=False).encode()
             return await _plain(connection, turn, content)
-        options = request.body.get("stream_options")
-        include_usage = isinstance(options, Mapping) and options.get("include_usage") is True
-        return await _stream(connection, turn, stream_events(response, include_usage=include_usage, error=error))
+        return await _stream(connection, turn, form.events(response, request.body, error))
 
     def __repr__(self) -> str:
         return f"ScriptedEndpoint({len(self._turns)} turns, {len(self.requests)} requests)"

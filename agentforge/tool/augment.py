@@ -68,7 +68,10 @@ class _Extra:
         self._made_by: ObjectType | None = None
         if isinstance(model, ToolParameters):
             self.schema: Mapping[str, Any] = model.schema
-            self._check: SchemaValidator | None = SchemaValidator(ToolSpecification("augmented", parameters=model))
+            self._check: SchemaValidator | None = SchemaValidator(
+                # They may be added to a tool that goes out strict.
+                ToolSpecification("augmented", parameters=model, strict="auto")
+            )
         else:
             self._made_by = ObjectType(model, tool="augmented")
             self.schema = self._made_by.schema

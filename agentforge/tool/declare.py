@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, overload
 
 from agentforge.errors import ToolDeclarationError
+from agentforge.model.specification import Strictness, is_strictness
 
 __all__ = (
     "MISSING",
@@ -18,6 +19,7 @@ __all__ = (
     "P",
     "ReturnBehavior",
     "ToolDeclaration",
+    "check_strict",
     "check_timeout",
     "declaration_of",
     "is_seconds",
@@ -133,7 +135,7 @@ class ToolDeclaration:
     name: str | None = None
     return_behavior: ReturnBehavior = ReturnBehavior.TO_LLM
     effect: Literal["read", "write"] | None = None
-    strict: bool | None = None
+    strict: Strictness = None
     metadata: Mapping[str, object] = field(default_factory=dict)
     timeout: float | None = None
     serial: str | None = None
@@ -149,7 +151,7 @@ def tool(
     return_behavior: ReturnBehavior | None = None,
     return_direct: bool | None = None,
     effect: Literal["read", "write"] | None = None,
-    strict: bool | None = None,
+    strict: Strictness = None,
     metadata: Mapping[str, object] | None = None,
     timeout: float | None = None,
     serial: str | None = None,
@@ -161,7 +163,7 @@ def tool(
     return_behavior: ReturnBehavior | None = None,
     return_direct: bool | None = None,
     effect: Literal["read", "write"] | None = None,
-    strict: bool | None = None,
+    strict: Strictness = None,
     metadata: Mapping[str, object] | None = None,
     timeout: float | None = None,
     serial: str | None = None,
@@ -172,8 +174,9 @@ def tool(
     Positional texts, joined by newlines, are the description; without one, the docstring's. Works bare, on instance,
     class, static and private methods, async or sync, above or below ``@classmethod`` and ``@staticmethod``.
     ``return_behavior`` is ``TO_LLM`` unless given; ``return_direct=True`` is another word for ``IMMEDIATE``.
-    ``timeout`` is in seconds. ``serial`` names a key whose calls never run side by side; ``sequential`` makes the call
-    a barrier in its batch.
+    ``strict`` asks the provider to hold the model to the schema: true, ``auto`` or ``portable``, as `ToolSpecification`
+    says. ``timeout`` is in seconds. ``serial`` names a key whose calls never run side by side; ``sequential`` makes the
+    call a barrier in its batch.
 
     >>> @tool("Current weather of a city.")
     ... def get_weather(city: str) -> str:
@@ -184,6 +187,7 @@ def tool(
     if len(description) == 1 and not isinstance(description[0], str):
         return _mark(description[0], ToolDeclaration())
     _check(description, name, effect, timeout)
+    check_strict(strict, _what(name))
     behavior = return_behavior_of(return_behavior, return_direct, _what(name))
     declaration = ToolDeclaration(
         description="\n".join(description) or None,
@@ -236,6 +240,15 @@ def _check(description: Any, name: Any, effect: Any, timeout: Any) -> None:
     if effect not in (None, "read", "write"):
         raise ToolDeclarationError(f"{what}: effect must be 'read' or 'write', not {effect!r}")
     check_timeout(timeout, what)
+
+
+def check_strict(strict: Any, what: str) -> None:
+    """Raise `ToolDeclarationError` unless ``strict`` is a value that it can have."""
+    if not is_strictness(strict):
+        raise ToolDeclarationError(
+            f"{what}: strict must be True, False, 'auto' or 'portable', not {strict!r}",
+            next_step="Use 'auto' for strict where the schema and the provider allow it.",
+        )
 
 
 def check_timeout(timeout: Any, what: str) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentforge.errors import ToolDeclarationError
-from agentforge.model.specification import ToolParameters, ToolSpecification
-from agentforge.tool.declare import ReturnBehavior, ToolDeclaration, check_timeout, return_behavior_of
+from agentforge.model.specification import Strictness, ToolParameters, ToolSpecification
+from agentforge.tool.declare import ReturnBehavior, ToolDeclaration, check_strict, check_timeout, return_behavior_of
 from agentforge.tool.execution.default_executor import DefaultToolExecutor
 from agentforge.tool.execution.run import Run
 from agentforge.tool.source import ArgumentBinder, BoundTool, Effect
 from agentforge.tool.spec.hints import Injected, injected_value
+
+if TYPE_CHECKING:
+    from agentforge.tool.spec.signature import ToolSignature
 
 __all__ = ("function_tool",)
 
@@ -27,7 +30,7 @@ def function_tool(
     return_behavior: ReturnBehavior | None = None,
     return_direct: bool | None = None,
     effect: Effect | None = None,
-    strict: bool | None = None,
+    strict: Strictness = None,
     metadata: Mapping[str, object] | None = None,
     timeout: float | None = None,
     serial: str | None = None,
@@ -70,6 +73,7 @@ def function_tool(
         sequential,
     )
     check_timeout(timeout, f"tool {tool!r}")
+    check_strict(strict, f"tool {tool!r}")
     return _OneArgument(function, tool, declaration, input_type, schema).bound_tool(source_name)
 
 
@@ -87,7 +91,7 @@ class _OneArgument(DefaultToolExecutor):
         self._also, self._named = _beside_the_input(function, tool)
         docstring = read_docstring(inspect.getdoc(function) if inspect.isroutine(function) else None)
         signature = ToolSignature(tool, function, declaration, (), {}, (), docstring)
-        parameters, bind = _input(tool, input_type, schema, strict=signature.strict)
+        parameters, bind = _input(tool, input_type, schema, signature)
         specification = ToolSpecification(
             tool, signature.description, parameters, declaration.strict, dict(declaration.metadata)
         )
@@ -98,7 +102,8 @@ class _OneArgument(DefaultToolExecutor):
         return self._function(bound, *also, **{name: injected_value(kind, run) for name, kind in self._named.items()})
 
 
-def _input(tool: str, input_type: Any, schema: Any, *, strict: bool) -> tuple[ToolParameters, ArgumentBinder]:
+def _input(tool: str, input_type: Any, schema: Any, signature: ToolSignature) -> tuple[ToolParameters, ArgumentBinder]:
+    strict = signature.strict
     if schema is None:
         from agentforge.tool.spec.object_type import ObjectType
 
@@ -112,7 +117,9 @@ def _input(tool: str, input_type: Any, schema: Any, *, strict: bool) -> tuple[To
         raise ToolDeclarationError(
             f"the schema of tool {tool!r} must be a mapping or ToolParameters, not {type(schema).__name__}", tool=tool
         )
-    return schema, SchemaValidator(ToolSpecification(tool, parameters=schema, strict=strict))
+    # A provider's strict mode may hold the model to it, also where values need not come in the declared type.
+    held = strict if signature.declaration.strict is None else signature.declaration.strict
+    return schema, SchemaValidator(ToolSpecification(tool, parameters=schema, strict=held), strict=strict)
 
 
 def _beside_the_input(function: Any, tool: str) -> tuple[tuple[Injected, ...], Mapping[str, Injected]]:

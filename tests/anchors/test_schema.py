@@ -18,7 +18,7 @@ from agentforge.errors import ToolDeclarationError
 from agentforge.model.scripted import call
 from agentforge.tool import AugmentedCall, StaticTools, augmented
 from agentforge.tool.execution.default_executor import bound_tool_from
-from agentforge.tool.spec import strict_schema, tool_specification_from
+from agentforge.tool.spec import compile_schema, tool_specification_from
 from tests.anchors.support import ANSWER, FACES, converse, differs, differs_row, received, row, rows, source_of
 
 Bounded = TypeVar("Bounded", bound=int)
@@ -224,7 +224,7 @@ def pay(order: Order, limit: int = 10) -> None:
 
 @rows(166, "strict")
 def test_strict_means_all_required_optional_ones_nullable_and_closed_at_every_level(anchor: int) -> None:
-    made = strict_schema(tool_specification_from(pay).parameters.schema)
+    made = compile_schema(tool_specification_from(pay).parameters.schema)
     assert made.problems == ()
     objects = [node for node in nodes(made.schema) if node.get("type") == "object"]
     assert len(objects) == 3

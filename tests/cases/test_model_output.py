@@ -9,6 +9,7 @@ import pytest
 
 from agentforge.errors import ToolRoundTripLimitError, UnknownToolError
 from agentforge.model import ChatRequest
+from plugins.anthropic.tests import support as anthropic
 from plugins.openai.tests.support import GOOD, FakeTransport, model_on
 from tests.cases.support import CORRECTING, Recorder, messages_of, rows, valid, wire_pairs
 
@@ -148,3 +149,19 @@ async def test_what_is_sent_is_a_valid_history_whatever_was_kept(row: Any, way: 
         arguments = json.loads(after["arguments"])
         assert isinstance(arguments, dict)
         assert after["arguments"] == before["arguments"] or list(arguments.values()) == [before["arguments"]]
+
+
+@pytest.mark.parametrize("row", [param for param in rows("model_output", "history_valid") if param.id == "MO-30"])
+async def test_arguments_that_were_no_json_are_an_object_on_the_wire_that_has_objects(row: Any) -> None:
+    """The same history for the provider that the row names: the raw text stays to be seen, below one key."""
+    assert row["input"]["target"] == "anthropic"
+    transport = anthropic.FakeTransport()
+    await anthropic.model_on(transport).chat(ChatRequest(messages_of(row["input"]["messages"])))
+    asked, answered = transport.bodies[0]["messages"][1:]
+
+    (call,), (result,) = asked["content"], answered["content"]
+    (given,) = row["input"]["messages"][1]["tool_calls"]
+    assert (call["type"], call["name"]) == ("tool_use", given["function"]["name"])
+    assert list(call["input"].values()) == [given["function"]["arguments"]]
+    assert (result["type"], result["tool_use_id"]) == ("tool_result", call["id"])
+    assert row["checks"]["sent_results"][0][1] in json.dumps(result["content"])

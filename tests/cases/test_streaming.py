@@ -9,8 +9,13 @@ import pytest
 
 from agentforge import ChatRequest, RunFinished, TextDelta, ToolChatResult, ToolFinished, ToolStarted, errors
 from agentforge.model import AiMessage, Event, ResponseDone
+from plugins.anthropic.tests import support as anthropic
+from plugins.openai.tests import support as openai
 from plugins.openai.tests.support import FakeTransport, delta, model_on, plain, sse
 from tests.cases.support import OPEN, Recorder, rows, valid, wire_pairs
+
+#: Transports and models by the provider that a row names.
+PROVIDERS: dict[str, Any] = {"openai": openai, "anthropic": anthropic}
 
 pytestmark = pytest.mark.parametrize("split", ["as given", "byte by byte"])
 
@@ -20,7 +25,7 @@ def reads(row: Any, split: str) -> list[bytes]:
     chunks = [
         chunk.encode() if isinstance(chunk, str) else bytes.fromhex(chunk["hex"]) for chunk in row["input"]["chunks"]
     ]
-    assert row["input"]["provider"] == "openai" and row["input"]["end"] == "close"
+    assert row["input"]["end"] == "close"
     return chunks if split == "as given" else [bytes([byte]) for byte in b"".join(chunks)]
 
 
@@ -33,7 +38,8 @@ async def listen(events: AsyncIterator[Event], shown: list[Event]) -> None:
 async def events_of_model(row: Any, split: str) -> list[Event]:
     """What the model alone shows."""
     shown: list[Event] = []
-    await listen(model_on(FakeTransport(reads(row, split))).stream(ChatRequest("go")), shown)
+    provider = PROVIDERS[row["input"]["provider"]]
+    await listen(provider.model_on(provider.FakeTransport(reads(row, split))).stream(ChatRequest("go")), shown)
     return shown
 
 
@@ -57,11 +63,14 @@ def result_of(events: Sequence[Event]) -> ToolChatResult:
 @pytest.mark.parametrize("row", rows("streaming", "accept"))
 async def test_the_text_arrives_intact_and_the_stream_ends_well(row: Any, split: str) -> None:
     events = await events_of_model(row, split)
-    last = events[-1]
+    last, values = events[-1], row["expected"]["values"]
 
     assert isinstance(last, ResponseDone)
-    assert last.response.ai_message == AiMessage(row["expected"]["values"]["content"])
-    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == last.response.ai_message.text
+    assert last.response.ai_message == AiMessage(values.get("content"))
+    shown = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert shown == (last.response.ai_message.text or "")
+    for name, count in values.get("usage", {}).items():
+        assert getattr(last.response.token_usage, name) == count
 
 
 @pytest.mark.parametrize("row", rows("streaming", "typed_error"))

@@ -1,4 +1,5 @@
-"""Our model against a server that is not ours: tool rounds and faults on a real socket, and a judge's verdict on each.
+"""Our models against a server that is not ours, one a wire form: tool rounds and faults on a real socket, and a judge's
+verdict on each.
 
 The server (the package ``llmock``) records every request with its timing. Its verdict knows clients that ignore
 Retry-After, repeat what cannot succeed, take half a stream for a whole one, or sit through a stall; ours gets neither a
@@ -8,9 +9,9 @@ FAIL nor a WARN. Its pytest plugin does nothing until its own fixtures are asked
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,8 +20,10 @@ import pytest
 
 from agentforge import RunFinished, ToolChatResult, ToolOutcome, ToolService, errors, tool
 from agentforge.http import HttpTimeouts
+from agentforge.model import ChatModel
 from agentforge.model.history import mend_history
-from agentforge_openai import OpenAiChatModel
+from agentforge_anthropic import AnthropicChatModel
+from agentforge_openai import OpenAiChatModel, OpenAiResponsesModel
 from tests.support.mock_provider import mock_provider
 
 # Chunks are paced, so that a client that stops reading is seen to have done so.
@@ -33,6 +36,7 @@ class Judge:
 
     url: str
     client: httpx.Client
+    form: str = "chat"
 
     def reset(self) -> None:
         """Forget all requests and scripts."""
@@ -63,13 +67,42 @@ def server() -> Iterator[Judge]:
         yield Judge(url, client)
 
 
-@pytest.fixture
-def judge(server: Judge) -> Iterator[Judge]:
-    """The server without a past, and at the end its verdict: nothing found."""
+@dataclass(frozen=True)
+class Form:
+    """One wire form: who speaks it, where, how many events come before the first text, and the last result in a
+    request's body as the model reads it."""
+
+    model: type[Any]
+    name: str
+    path: str
+    before_text: int
+    told: Callable[[dict[str, Any]], str]
+
+
+FORMS = {
+    "chat": Form(OpenAiChatModel, "gpt-4o", "/v1", 1, lambda body: body["messages"][-1]["content"]),
+    "responses": Form(OpenAiResponsesModel, "gpt-4o", "/v1", 4, lambda body: body["input"][-1]["output"]),
+    "messages": Form(
+        AnthropicChatModel,
+        "claude-sonnet-4-5",
+        "/anthropic",
+        3,
+        lambda body: _text(body["messages"][-1]["content"][0]["content"]),
+    ),
+}
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+@pytest.fixture(params=FORMS)
+def judge(request: pytest.FixtureRequest, server: Judge) -> Iterator[Judge]:
+    """The server without a past, for one wire form, and at the end its verdict: nothing found."""
     server.reset()
     state = random.getstate()
     random.seed(906)  # its first number is almost 0: the shortest wait that the back-off allows
-    yield server
+    yield replace(server, form=request.param)
     random.setstate(state)
     assert server.findings() == []
 
@@ -101,12 +134,13 @@ class Weather:
 @asynccontextmanager
 async def model_at(
     judge: Judge, transport: str = "httpx", *, read: float = 10.0, **options: Any
-) -> AsyncIterator[OpenAiChatModel]:
-    """A model at the server."""
+) -> AsyncIterator[ChatModel]:
+    """A model of the judge's form at the server."""
     timeouts = HttpTimeouts(read=read, total=60.0)
-    async with OpenAiChatModel(
-        model="gpt-4o",
-        base_url=f"{judge.url}/v1",
+    form = FORMS[judge.form]
+    async with form.model(
+        model=form.name,
+        base_url=f"{judge.url}{form.path}",
         api_key="key-for-tests",
         timeouts=timeouts,
         transport=transport,
@@ -115,7 +149,7 @@ async def model_at(
         yield model
 
 
-async def ask(service: ToolService, model: OpenAiChatModel, streamed: bool, text: str = "Weather?") -> ToolChatResult:
+async def ask(service: ToolService, model: ChatModel, streamed: bool, text: str = "Weather?") -> ToolChatResult:
     """One turn, plain or streamed."""
     if not streamed:
         return await service.chat(model, None, text)
@@ -150,7 +184,7 @@ async def test_the_model_asks_our_tool_runs_the_model_answers(judge: Judge, stre
 
     is_whole(result, weather)
     first, second = judge.requests()
-    assert second["body"]["messages"][-1]["content"] == "mock-city: 22 degrees for 1 days"
+    assert FORMS[judge.form].told(second["body"]) == "mock-city: 22 degrees for 1 days"
     assert first["stream"] is second["stream"] is streamed
     assert result.token_usage.total_tokens
 
@@ -246,7 +280,7 @@ async def test_a_stream_that_breaks_within_a_text_is_never_taken_for_an_answer(j
     said = "one two three four five six"
     judge.script(
         {"type": "reply", "text": said, "times": 2},
-        {"type": "stream_fault", "kind": kind, "after_chunks": 3, **stalling(kind)},
+        {"type": "stream_fault", "kind": kind, "after_chunks": FORMS[judge.form].before_text + 2, **stalling(kind)},
     )
     async with model_at(judge, read=READ[kind]) as model:
         with pytest.raises(FAULTS[kind]) as caught:
@@ -279,9 +313,13 @@ async def test_a_broken_call_is_told_to_the_model_which_goes_on(
 
     assert weather.cities == []
     assert [execution.outcome.name for execution in result.tool_executions] == [outcome]
-    told = judge.requests()[1]["body"]["messages"][-1]
-    assert told["role"] == "tool"
-    assert ("get_weather" if fault == "unknown_tool" else "not valid JSON") in told["content"]
+    told = FORMS[judge.form].told(judge.requests()[1]["body"])
+    if fault == "unknown_tool":
+        assert "get_weather" in told
+    elif judge.form == "messages" and not streamed:
+        assert "city: is required" in told  # arguments are an object there, and this one is empty
+    else:
+        assert "not valid JSON" in told
     assert result.text
 
 

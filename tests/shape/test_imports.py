@@ -24,6 +24,7 @@ HEAVY = (
 # What a program may need to be loaded, the standard library's modules (asyncio alone: a hundred) among them.
 # To list plugins takes the metadata of distributions, which is half of an e-mail library.
 MODULES = {
+    "import agentforge_anthropic": 290,
     "import agentforge_openai": 290,
     "import agentforge.testing": 260,  # no program needs it
     "import agentforge.plugin; agentforge.plugin.Plugins().states()": 300,
@@ -54,6 +55,7 @@ def _loaded_by(statement: str) -> set[str]:
         "import agentforge.plugin; agentforge.plugin.Plugins().states()",
         "import agentforge.container",
         "import agentforge.testing",
+        "import agentforge_anthropic",
         "import agentforge_http",
         "import agentforge_local",
         "import agentforge_mcp",
@@ -68,7 +70,9 @@ def test_importing_loads_no_third_party(statement: str) -> None:
     assert len(loaded) <= MODULES.get(statement, MODULES_OF_THE_CORE), f"{len(loaded)} modules"
 
 
-@pytest.mark.parametrize("plugin", ["agentforge_http", "agentforge_local", "agentforge_mcp", "agentforge_openai"])
+@pytest.mark.parametrize(
+    "plugin", ["agentforge_anthropic", "agentforge_http", "agentforge_local", "agentforge_mcp", "agentforge_openai"]
+)
 def test_the_core_does_not_load_a_plugin(plugin: str) -> None:
     """`import agentforge` leaves every plugin alone."""
     assert plugin not in _loaded_by("import agentforge")

@@ -54,7 +54,7 @@ def bound_tool_from(
         )
     behavior = return_behavior_of(return_behavior, return_direct, f"tool {specification.name!r}")
     call, is_async = _adapted(executor, specification.name)
-    strict = specification.strict if specification.strict is not None else effect == "write"
+    strict = effect == "write" if specification.strict in (None, "auto") else bool(specification.strict)
     runner = _Runner(specification.name, call)
     return BoundTool(
         specification,

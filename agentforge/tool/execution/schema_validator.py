@@ -32,9 +32,10 @@ class CheckedArguments(dict[str, Any]):
 class SchemaValidator:
     """Checks arguments against the schema of ``specification`` and returns them coerced.
 
-    ``strict`` (default: the specification's) takes numbers as numbers only; otherwise the text of a number is
-    understood where the schema asks for one. With a strict specification ``null`` for a property that may be left out
-    and cannot be null means that it was left out, as strict modes force models to name every property. Keys that no
+    ``strict`` (default: as the specification asks for it) takes numbers as numbers only; otherwise the text of a number
+    is understood where the schema asks for one. With a specification that may be sent as strict ``null`` for a property
+    that may be left out and cannot be null means that it was left out, as strict modes force models to name every
+    property. Keys that no
     part of the schema declares are refused unless it says that further ones are welcome, in objects inside as well
     (see `agentforge.tool.spec.closing`).
 
@@ -61,7 +62,7 @@ class SchemaValidator:
         self._is_counted = has_references(schema)
         self._reshaper = Reshaper(
             schema,
-            text_to_number=not (specification.strict if strict is None else strict),
+            text_to_number=not (specification.strict in (True, "portable") if strict is None else strict),
             drop_nulls=bool(specification.strict),
         )
         self._compiled: Any = None

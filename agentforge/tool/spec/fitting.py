@@ -65,15 +65,19 @@ class Fitting:
         parts = schema.get("allOf", ())
         if not all(self.fits(value, part, reshaped=reshaped, alone=False) for part in parts):
             return False
+        # Keys that are declared beside alternatives are declared for each of them.
+        of_part = alone and not parts and "properties" not in schema
         for key in ("anyOf", "oneOf"):
-            if key in schema and not any(self.fits(value, part, reshaped=reshaped) for part in schema[key]):
+            if key in schema and not any(
+                self.fits(value, one, reshaped=reshaped, alone=of_part) for one in schema[key]
+            ):
                 return False
         if isinstance(value, dict):
             return self._has_keys(value, schema, reshaped, alone and not parts)
         if isinstance(value, list):
-            first = schema.get("prefixItems", ())
+            first, rest = self._reshaper.places(schema)
             return all(
-                self.fits(item, first[index] if index < len(first) else schema.get("items"), reshaped=reshaped)
+                self.fits(item, first[index] if index < len(first) else rest, reshaped=reshaped)
                 for index, item in enumerate(value)
             )
         return True

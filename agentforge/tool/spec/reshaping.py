@@ -6,7 +6,7 @@ is the validator's part. A value that needs no change is returned as the same ob
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from agentforge.model.exact_number import whole_number
@@ -27,7 +27,7 @@ class Reshaper:
     """Reshapes values by ``schema``. ``text_to_number`` reads numbers from texts where only a number will do;
     ``drop_nulls`` leaves out nulls of optional properties that cannot be null."""
 
-    __slots__ = ("_drop_nulls", "_root", "_targets", "_text_to_number", "_types")
+    __slots__ = ("_drop_nulls", "_heads", "_root", "_takes_null", "_targets", "_text_to_number", "_types")
     scalars: ClassVar[tuple[type, ...]] = (float, str)
 
     def __init__(self, schema: Mapping[str, Any], *, text_to_number: bool, drop_nulls: bool) -> None:
@@ -36,27 +36,30 @@ class Reshaper:
         self._drop_nulls = drop_nulls
         self._targets: dict[int, Mapping[str, Any] | None] = {}
         self._types: dict[int, frozenset[str]] = {}
+        self._takes_null: dict[int, bool] = {}
+        self._heads: Any = None
 
     def reshape(self, value: Any) -> Any:
         """The value in shape; the same object when nothing was to be done."""
         return self._shape(value, self._root, 0, {})
 
-    def _shape(self, value: Any, schema: Any, depth: int, known: KnownFits) -> Any:
+    def _shape(self, value: Any, schema: Any, depth: int, known: KnownFits, *, alone: bool = True) -> Any:
         schema = self.target(schema)
         if schema is None or depth > _DEPTH:
             return value
         branch = None
+        alone = alone and not ("properties" in schema or "allOf" in schema)
         if isinstance(value, dict):
-            branch = self._branch(value, "object", schema, known)
+            branch = self._branch(value, "object", schema, known, alone)
             value = self._object(value, schema, depth, known)
         elif isinstance(value, list):
-            branch = self._branch(value, "array", schema, known)
+            branch = self._branch(value, "array", schema, known, alone)
             value = self._list(value, schema, depth, known)
         elif isinstance(value, self.scalars):
             value = self.number(value, self.types(schema))
         for part in schema.get("allOf", ()):
-            value = self._shape(value, part, depth + 1, known)
-        return value if branch is None else self._shape(value, branch, depth + 1, known)
+            value = self._shape(value, part, depth + 1, known, alone=False)
+        return value if branch is None else self._shape(value, branch, depth + 1, known, alone=alone)
 
     def target(self, schema: Any) -> Mapping[str, Any] | None:
         """The schema behind references; what stands beside one (a description) decides nothing here."""
@@ -82,8 +85,15 @@ class Reshaper:
         """Whether ``value``, of an optional property, is a null that says that it was left out."""
         if value is not None or not self._drop_nulls:
             return False
-        types = self.types(declared)
-        return bool(types) and "null" not in types
+        found = self._takes_null.get(id(declared))
+        if found is None:
+            if self._heads is None:
+                # Imported here: most calls have no null where none can be.
+                from agentforge.tool.spec.heads import Heads
+
+                self._heads = Heads(self._root, reads_nullable=False)
+            found = self._takes_null[id(declared)] = self._heads.takes_null(declared)
+        return not found
 
     def _object(self, value: dict[str, Any], schema: Mapping[str, Any], depth: int, known: KnownFits) -> dict[str, Any]:
         properties = schema.get("properties")
@@ -105,14 +115,19 @@ class Reshaper:
         return value if changed is None else changed
 
     def _list(self, value: list[Any], schema: Mapping[str, Any], depth: int, known: KnownFits) -> list[Any]:
-        first = schema.get("prefixItems")
-        first = first if isinstance(first, (list, tuple)) else ()
-        rest = schema.get("items")
+        first, rest = self.places(schema)
         shaped = [
             self._shape(inner, first[index] if index < len(first) else rest, depth + 1, known)
             for index, inner in enumerate(value)
         ]
         return shaped if any(new is not old for new, old in zip(shaped, value, strict=True)) else value
+
+    def places(self, schema: Mapping[str, Any]) -> tuple[Sequence[Any], Any]:
+        """The schemas of a list's first places, and that of all others; older dialects have both in ``items``."""
+        first, rest = schema.get("prefixItems"), schema.get("items")
+        if isinstance(rest, (list, tuple)):
+            return rest, schema.get("additionalItems")
+        return first if isinstance(first, (list, tuple)) else (), rest
 
     def number(self, value: Any, types: frozenset[str]) -> Any:
         """A number or text as the number that ``types`` ask for, where that is exact; else as it is."""
@@ -149,16 +164,18 @@ class Reshaper:
             found |= types
         return found
 
-    def _branch(self, value: Any, kind: str, schema: Mapping[str, Any], known: KnownFits) -> Any:
+    def _branch(self, value: Any, kind: str, schema: Mapping[str, Any], known: KnownFits, alone: bool) -> Any:
         """The alternative that an object or a list is shaped by: the only one of its type, else the first that it
-        fits; ``None`` where it fits one as it is, or none at all."""
+        fits; ``None`` where it fits one as it is, or none at all. ``alone``: nothing beside it declares keys."""
         if "anyOf" not in schema and "oneOf" not in schema:
             return None
-        possible = [part for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if kind in self.types(part)]
+        # A part that does not say its type, such as one of allOf, may be of any.
+        parts = [(part, self.types(part)) for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()))]
+        possible = [part for part, types in parts if not types or kind in types]
         if len(possible) < 2:
             return possible[0] if possible else None
         fitting = Fitting(self, known)
-        possible = [part for part in possible if fitting.fits(value, part, reshaped=True)]
-        if any(fitting.fits(value, part, reshaped=False) for part in possible):
+        possible = [part for part in possible if fitting.fits(value, part, reshaped=True, alone=alone)]
+        if any(fitting.fits(value, part, reshaped=False, alone=alone) for part in possible):
             return None
         return possible[0] if possible else None

@@ -63,9 +63,9 @@ class ToolSignature:
 
     @property
     def strict(self) -> bool:
-        """Whether values must come in the declared type: as declared, else for a declared write."""
+        """Whether values must come in the declared type: as declared, else (also for ``auto``) for a declared write."""
         declared = self.declaration.strict
-        return declared if declared is not None else self.declaration.effect == "write"
+        return self.declaration.effect == "write" if declared in (None, "auto") else bool(declared)
 
 
 def tool_name_from(function: Any) -> str:

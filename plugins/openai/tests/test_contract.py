@@ -52,4 +52,5 @@ class TestOpenAiPlugin(PluginContract):
 
     def beans(self) -> dict[str, dict[str, Any]]:
         endpoint = {"model": "m", "base_url": "http://127.0.0.1:9/v1"}
-        return {"model": {"type": "openai.chat", **endpoint}, "vectors": {"type": "openai.embeddings", **endpoint}}
+        kinds = {"model": "openai.chat", "other": "openai.responses", "vectors": "openai.embeddings"}
+        return {name: {"type": kind, **endpoint} for name, kind in kinds.items()}

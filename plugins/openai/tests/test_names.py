@@ -38,13 +38,6 @@ def test_an_alias_fits_the_rule_and_is_the_same_every_time(name: str, rule: str)
         assert alias == name
 
 
-@given(st.lists(st.text(max_size=80), unique=True, max_size=12))
-def test_aliases_lead_back_to_their_names(names: list[str]) -> None:
-    back = alias_map(names, RULES[0])
-    wire = [alias_of(name, RULES[0]) for name in names]
-    assert [back.get(alias, alias) for alias in wire] == names
-
-
 def test_a_name_that_looks_like_anothers_alias_is_refused() -> None:
     with pytest.raises(UnsupportedFeatureError, match="would both be called"):
         alias_map(["files/read", alias_of("files/read", RULES[0])], RULES[0])

@@ -271,12 +271,12 @@ def test_events_come_in_order_and_the_response_is_last() -> None:
         TextDelta,
         ToolCallDelta,
         ToolCallDelta,
-        UsageEvent,
         ToolCallReady,
+        UsageEvent,
         ResponseDone,
     ]
     assert events[2:4] == [ToolCallDelta(0, "c1", "a", '{"x"'), ToolCallDelta(0, "c1", "a", ": 1}")]
-    assert events[5] == ToolCallReady(request, 0)
+    assert events[4] == ToolCallReady(request, 0)
 
 
 def test_aliases_are_taken_back_in_events_too() -> None:

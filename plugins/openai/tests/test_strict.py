@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agentforge.errors import UnsupportedFeatureError
 from agentforge.model import ChatRequest, ChatRequestParameters, ToolParameters, ToolSpecification
 from agentforge_openai.vendors import GENERIC
 from plugins.openai.tests.support import GOOD, FakeTransport, exchange, model_on
@@ -73,7 +72,7 @@ def test_keywords_outside_the_subset_are_taken_out_with_a_notice() -> None:
     assert notices == ["schema_narrowed"]
 
 
-def test_deepseek_refuses_more_keywords_and_properties_of_their_name_stay() -> None:
+def test_deepseek_is_told_of_more_keywords_and_properties_of_their_name_stay() -> None:
     schema = {
         "type": "object",
         "properties": {"pattern": {"type": "string", "pattern": "^a"}, "n": {"type": "integer", "minimum": 1}},
@@ -82,8 +81,11 @@ def test_deepseek_refuses_more_keywords_and_properties_of_their_name_stay() -> N
     }
     function, notices = sent(schema, "deepseek", base_url="https://api.deepseek.com/beta")
     assert function["strict"] is True
-    assert function["parameters"]["properties"] == {"pattern": {"type": "string"}, "n": {"type": "integer"}}
-    assert notices == ["schema_keywords_removed"]
+    assert function["parameters"]["properties"] == {
+        "pattern": {"type": "string", "description": "pattern: ^a"},
+        "n": {"type": "integer", "description": "minimum: 1"},
+    }
+    assert notices == ["schema_narrowed", "schema_narrowed"]
 
 
 def test_refused_keywords_are_found_wherever_schemas_nest() -> None:
@@ -101,32 +103,14 @@ def test_refused_keywords_are_found_wherever_schemas_nest() -> None:
         "$defs": {"day": text},
     }
     function, _ = sent(schema, "deepseek", base_url="https://api.deepseek.com/beta")
-    plain = {"type": "string"}
+    plain = {"type": "string", "description": "format: date"}
     assert function["parameters"]["properties"] == {
-        "list": {"type": "array", "items": plain},
+        "list": {"type": "array", "items": plain, "description": "minItems: 1"},
         "either": {"anyOf": [plain, {"type": "null"}]},
         "word": {"type": "string", "enum": ["format", "pattern"]},
         "other": {"$ref": "#/$defs/day"},
     }
     assert function["parameters"]["$defs"] == {"day": plain}
-
-
-@pytest.mark.parametrize("vendor", ["openai", "azure"])
-def test_strict_turns_parallel_calls_off_where_they_void_it(vendor: str) -> None:
-    parameters = ChatRequestParameters(tools=(tool({"type": "object"}),))
-    body, _ = exchange(ChatRequest("q", parameters), vendor)
-    assert body["parallel_tool_calls"] is False
-
-
-@pytest.mark.parametrize("vendor", ["openai", "azure"])
-def test_strict_and_parallel_together_are_refused_unless_allowed(vendor: str) -> None:
-    parameters = ChatRequestParameters(tools=(tool({"type": "object"}),), parallel_tool_calls=True)
-    with pytest.raises(UnsupportedFeatureError, match="strict_with_parallel"):
-        exchange(ChatRequest("q", parameters), vendor)
-    overrides = {"unsupported": {"strict_with_parallel": "drop"}}
-    body, response = exchange(ChatRequest("q", parameters), vendor, profile_overrides=overrides)
-    assert body["parallel_tool_calls"] is True
-    assert [notice.code for notice in response.notices] == ["strict_with_parallel"]
 
 
 def test_strict_elsewhere_leaves_the_parallel_flag_alone() -> None:

@@ -106,6 +106,8 @@ def test_a_message_has_one_form(given: ChatMessage, expected: dict[str, Any]) ->
         (AudioContent(url="https://x.example/a.wav"), "openai", "audio_urls"),
         (FileContent(data="QUJD"), "dashscope", "files"),
         (FileContent(url="https://x.example/a.pdf"), "openai", "file_urls"),
+        (AudioContent(data="QUJD", media_type="audio/ogg"), "openai", "audio"),
+        (AudioContent(data="QUJD", media_type="audio/x-m4a"), "azure", "audio"),
     ],
 )
 def test_media_that_the_endpoint_cannot_take_are_refused_or_noted(part: Any, vendor: str, feature: str) -> None:
@@ -117,6 +119,19 @@ def test_media_that_the_endpoint_cannot_take_are_refused_or_noted(part: Any, ven
     assert body["messages"][0]["content"][1]["type"] == "text"
     assert feature in body["messages"][0]["content"][1]["text"]
     assert [notice.details["feature"] for notice in response.notices] == [feature]
+
+
+def test_media_in_a_system_message_are_refused() -> None:
+    """The wire takes texts only there; dropping instructions is no choice."""
+    with pytest.raises(UnsupportedFeatureError, match="system_media") as caught:
+        sent(SystemMessage([TextContent("see"), ImageContent(data="QUJD")]), ASK)
+    assert "user message" in (caught.value.next_step or "")
+    assert sent(SystemMessage([TextContent("a"), TextContent("b")]), ASK)[0] == {"role": "system", "content": "ab"}
+
+
+def test_sound_of_any_type_goes_where_the_vendor_names_none() -> None:
+    (asked,) = sent(UserMessage(AudioContent(data="QUJD", media_type="audio/ogg")))
+    assert asked["content"][0]["input_audio"]["format"] == "ogg"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Each vendor's row both ways: what is said in its own form, what is refused, what is dropped with a notice."""
+"""The rows as a user meets them: their limits and overrides, addresses, keys, and settings that cannot be honoured."""
 
 from __future__ import annotations
 
@@ -10,136 +10,16 @@ import pytest
 
 from agentforge.errors import ConfigurationError, UnsupportedFeatureError
 from agentforge.model import (
-    AiMessage,
-    ChatMessage,
     ChatRequest,
     ChatRequestParameters,
-    ProviderState,
-    ResponseFormat,
-    ThinkingContent,
     ToolChoice,
-    ToolExecutionRequest,
-    ToolExecutionResultMessage,
-    ToolParameters,
     ToolSpecification,
-    UserMessage,
 )
 from agentforge_openai import VENDORS, OpenAiChatModel, ThinkingRule, VendorRow, vendor_row
 from agentforge_openai.vendors import GENERIC
-from plugins.openai.tests.support import WEATHER, FakeTransport, delta, exchange, model_on, sse
+from plugins.openai.tests.support import FakeTransport, delta, exchange, model_on, sse
 
 TIME = ToolSpecification("get_time", "the time")
-STRICT = ToolSpecification("look", "looks", ToolParameters({"type": "object", "properties": {}}), True)
-DOTTED = ToolSpecification("files.read", "reads")
-SILENT = ToolSpecification("look")
-ONE = {"type": "function", "function": {"name": "get_time"}}
-
-
-def outcome(vendor: str, model: str, policy: dict[str, str] | None = None, **parameters: Any) -> tuple[Any, Any]:
-    overrides = {"unsupported": policy} if policy else None
-    request = ChatRequest("q", ChatRequestParameters(**parameters))
-    body, response = exchange(request, vendor, model=model, profile_overrides=overrides)
-    return body, response.notices
-
-
-MAPPED = [
-    ("openai", "gpt-x", {"max_output_tokens": 5}, {"max_completion_tokens": 5}),
-    ("azure", "desk", {"max_output_tokens": 5}, {"max_completion_tokens": 5}),
-    ("deepseek", "deepseek-chat", {"max_output_tokens": 5}, {"max_tokens": 5}),
-    ("dashscope", "qwen-plus", {"max_output_tokens": 5}, {"max_tokens": 5}),
-    ("ollama", "qwen3", {"max_output_tokens": 5}, {"max_tokens": 5}),
-    ("generic", "m", {"max_output_tokens": 5}, {"max_tokens": 5}),
-    ("openai", "gpt-5.4", {"tools": [TIME]}, {"reasoning_effort": None}),
-    ("openai", "gpt-5.6", {"tools": [TIME], "reasoning_effort": "none"}, {"reasoning_effort": "none"}),
-    ("openai", "gpt-5.6", {"reasoning_effort": "high"}, {"reasoning_effort": "high"}),
-    ("deepseek", "deepseek-chat", {"tools": [TIME], "tool_choice": "required"}, {"tool_choice": "required"}),
-    ("deepseek", "deepseek-chat", {"tools": [TIME], "tool_choice": "get_time"}, {"tool_choice": ONE}),
-    ("deepseek", "deepseek-v4-flash", {"tools": [TIME], "tool_choice": "auto"}, {"tool_choice": "auto"}),
-    (
-        "deepseek",
-        "deepseek-v4-flash",
-        {"tools": [TIME], "tool_choice": "required", "reasoning_effort": "none"},
-        {"tool_choice": "required", "thinking": {"type": "disabled"}, "reasoning_effort": None},
-    ),
-    (
-        "deepseek",
-        "deepseek-v4-flash",
-        {"tools": [TIME], "tool_choice": "required", "custom_parameters": {"thinking": {"type": "disabled"}}},
-        {"tool_choice": "required", "thinking": {"type": "disabled"}},
-    ),
-    ("deepseek", "deepseek-v4-flash", {"custom_parameters": {"thinking": {"n": 1}}}, {"thinking": {"n": 1}}),
-    ("deepseek", "deepseek-v4-flash", {"reasoning_effort": "low"}, {"reasoning_effort": "low", "thinking": None}),
-    ("deepseek", "deepseek-chat", {"tools": [TIME], "parallel_tool_calls": True}, {"parallel_tool_calls": None}),
-    ("deepseek", "deepseek-chat", {"temperature": 0.5}, {"temperature": 0.5}),
-    ("dashscope", "qwen-plus", {"tools": [TIME], "parallel_tool_calls": True}, {"parallel_tool_calls": True}),
-    ("dashscope", "qwen-plus", {"tools": [TIME], "parallel_tool_calls": False}, {"parallel_tool_calls": False}),
-    ("dashscope", "qwen-plus", {"tools": [TIME], "tool_choice": "get_time"}, {"tool_choice": ONE}),
-    ("dashscope", "qwen-plus", {"reasoning_effort": "none"}, {"enable_thinking": False, "reasoning_effort": None}),
-    ("ollama", "qwen3", {"tools": [TIME], "tool_choice": "none"}, {"tools": None, "tool_choice": None}),
-    ("ollama", "qwen3", {"tools": [TIME], "tool_choice": "auto"}, {"tool_choice": "auto"}),
-    ("ollama", "qwen3", {"tools": [TIME], "parallel_tool_calls": True}, {"parallel_tool_calls": None}),
-]
-
-
-@pytest.mark.parametrize(("vendor", "model", "parameters", "expected"), MAPPED)
-def test_what_a_row_maps_is_said_in_the_vendors_form(
-    vendor: str, model: str, parameters: dict[str, Any], expected: dict[str, Any]
-) -> None:
-    """``None`` means that the key is not there; an exact mapping needs no notice."""
-    body, notices = outcome(vendor, model, **parameters)
-    assert {key: body.get(key) for key in expected} == expected
-    assert notices == ()
-
-
-REFUSED = [
-    ("openai", "gpt-5.4", {"tools": [TIME], "reasoning_effort": "low"}, "tools_with_thinking"),
-    ("openai", "gpt-5.6-sol", {"tools": [TIME]}, "tools_with_thinking"),
-    ("azure", "gpt-5.6", {"tools": [TIME]}, "tools_with_thinking"),
-    ("openai", "gpt-x", {"tools": [ToolSpecification(f"t{n}") for n in range(129)]}, "max_tools"),
-    ("deepseek", "deepseek-v4-flash", {"tools": [TIME], "tool_choice": "required"}, "forced_choice_with_thinking"),
-    ("deepseek", "deepseek-reasoner", {"tools": [TIME], "tool_choice": "get_time"}, "forced_choice_with_thinking"),
-    ("deepseek", "deepseek-chat", {"tools": [TIME], "parallel_tool_calls": False}, "parallel_tool_calls"),
-    ("deepseek", "deepseek-chat", {"tools": [STRICT]}, "strict_tools"),
-    ("deepseek", "deepseek-chat", {"response_format": ResponseFormat.json_schema({})}, "response_format.json_schema"),
-    ("dashscope", "qwen-plus", {"tools": [TIME], "tool_choice": "required"}, "tool_choice.required"),
-    ("dashscope", "qwq-plus", {"tools": [TIME], "tool_choice": "get_time"}, "forced_choice_with_thinking"),
-    (
-        "dashscope",
-        "qwen-plus",
-        {"tools": [TIME], "tool_choice": "get_time", "custom_parameters": {"enable_thinking": True}},
-        "forced_choice_with_thinking",
-    ),
-    ("dashscope", "qwen-plus", {"tools": [STRICT]}, "strict_tools"),
-    ("dashscope", "qwen-plus", {"tools": [DOTTED]}, "tool_name"),
-    ("dashscope", "qwen-plus", {"tools": [SILENT]}, "tool_description"),
-    ("ollama", "qwen3", {"tools": [TIME], "tool_choice": "required"}, "tool_choice.required"),
-    ("ollama", "qwen3", {"tools": [TIME], "tool_choice": "get_time"}, "tool_choice.tool"),
-    (
-        "ollama",
-        "qwen3",
-        {"tools": [TIME], "tool_choice": ToolChoice.allowed(["get_time"], required=True)},
-        "tool_choice.required",
-    ),
-    ("ollama", "qwen3", {"tools": [TIME], "parallel_tool_calls": False}, "parallel_tool_calls"),
-    ("ollama", "qwen3", {"tools": [STRICT]}, "strict_tools"),
-]
-
-
-@pytest.mark.parametrize(("vendor", "model", "parameters", "feature"), REFUSED)
-def test_what_a_row_cannot_do_is_refused_before_anything_is_sent(
-    vendor: str, model: str, parameters: dict[str, Any], feature: str
-) -> None:
-    """The error names the vendor, the model and the feature, and says what to do."""
-    transport = FakeTransport()
-    with pytest.raises(UnsupportedFeatureError) as caught:
-        asyncio.run(
-            model_on(transport, vendor, model=model).chat(ChatRequest("q", ChatRequestParameters(**parameters)))
-        )
-    assert transport.requests == []
-    assert caught.value.details == {"vendor": vendor, "model": model, "feature": feature}
-    assert vendor in caught.value.message
-    assert repr(model) in caught.value.message
-    assert caught.value.next_step
 
 
 @pytest.mark.parametrize(
@@ -180,74 +60,18 @@ def test_a_request_offers_so_many_tools_and_one_more_is_refused(
         assert way in (caught.value.next_step or "")
 
 
-DROPPED = [
-    ("openai", "gpt-5.6", {"tools": [TIME]}, "tools_with_thinking", {"reasoning_effort": "none"}),
-    (
-        "deepseek",
-        "deepseek-v4-flash",
-        {"tools": [TIME], "tool_choice": "required"},
-        "forced_choice_with_thinking",
-        {"tool_choice": None},
-    ),
-    (
-        "deepseek",
-        "deepseek-chat",
-        {"tools": [TIME], "parallel_tool_calls": False},
-        "parallel_tool_calls",
-        {"parallel_tool_calls": None},
-    ),
-    ("deepseek", "deepseek-chat", {"response_format": ResponseFormat.json_schema({})}, "response_format", {}),
-    ("ollama", "qwen3", {"tools": [TIME], "tool_choice": "required"}, "tool_choice", {"tool_choice": None}),
-    ("dashscope", "qwen-plus", {"tools": [STRICT]}, "strict_tools", {}),
-    ("generic", "m", {"seed": 3}, "seed", {"seed": None}),
-    ("generic", "m", {"reasoning_effort": "low"}, "reasoning_effort", {"reasoning_effort": None}),
-]
-
-
-@pytest.mark.parametrize(("vendor", "model", "parameters", "feature", "expected"), DROPPED)
-def test_what_a_user_lets_drop_is_left_out_with_a_notice(
-    vendor: str, model: str, parameters: dict[str, Any], feature: str, expected: dict[str, Any]
-) -> None:
-    overrides: dict[str, Any] = {"unsupported": {feature: "drop"}}
-    if vendor == "generic":
-        overrides[feature] = False
+@pytest.mark.parametrize(
+    ("parameters", "feature"), [({"seed": 3}, "seed"), ({"reasoning_effort": "low"}, "reasoning_effort")]
+)
+def test_what_a_user_lets_drop_is_left_out_with_a_notice(parameters: dict[str, Any], feature: str) -> None:
+    """Where the user's own override says that the model has it not."""
+    overrides: dict[str, Any] = {feature: False, "unsupported": {feature: "drop"}}
     request = ChatRequest("q", ChatRequestParameters(**parameters))
-    body, response = exchange(request, vendor, model=model, profile_overrides=overrides)
-    assert {key: body.get(key) for key in expected} == expected
-    assert [notice.code for notice in response.notices] == ["feature_dropped"]
-    assert str(response.notices[0].details["feature"]).startswith(feature)
-
-
-def test_sampling_that_thinking_ignores_is_dropped_with_a_notice() -> None:
-    body, notices = outcome("deepseek", "deepseek-v4-flash", temperature=0.1, top_p=0.2)
-    assert not {"temperature", "top_p"} & body.keys()
-    assert [notice.details["feature"] for notice in notices] == ["thinking_ignores", "thinking_ignores"]
-
-
-def test_an_effort_without_levels_turns_thinking_on_and_says_that_the_level_is_lost() -> None:
-    body, notices = outcome("dashscope", "qwen-plus", reasoning_effort="high")
-    assert body["enable_thinking"] is True
-    assert "reasoning_effort" not in body
-    assert [notice.details["feature"] for notice in notices] == ["reasoning_effort.level"]
-
-
-@pytest.mark.parametrize("vendor", ["deepseek", "dashscope", "ollama", "generic"])
-def test_an_allowed_list_is_mapped_to_those_tools_where_the_wire_has_none(vendor: str) -> None:
-    overrides = {"tool_choice": ["auto", "none", "required", "tool"]} if vendor == "generic" else None
-    request = ChatRequest(
-        "q", ChatRequestParameters(tools=(WEATHER, TIME), tool_choice=ToolChoice.allowed(["get_time"]))
-    )
-    body, _ = exchange(request, vendor, model="deepseek-chat", profile_overrides=overrides)
-    assert [tool["function"]["name"] for tool in body["tools"]] == ["get_time"]
-    assert "tool_choice" not in body
-
-
-def test_names_and_descriptions_can_be_mapped_by_option() -> None:
-    policy = {"tool_name": "map", "tool_description": "map"}
-    body, _ = outcome("dashscope", "qwen-plus", policy, tools=[ToolSpecification("files.read")])
-    function = body["tools"][0]["function"]
-    assert function["name"].startswith("files_read_")
-    assert function["description"] == "files.read"
+    body, response = exchange(request, "generic", profile_overrides=overrides)
+    assert feature not in body
+    assert [(notice.code, notice.details["feature"]) for notice in response.notices] == [("feature_dropped", feature)]
+    with pytest.raises(UnsupportedFeatureError, match=feature):
+        exchange(request, "generic", profile_overrides={feature: False})
 
 
 def test_an_override_allows_what_the_row_refuses() -> None:
@@ -255,75 +79,6 @@ def test_an_override_allows_what_the_row_refuses() -> None:
     overrides = {"tool_choice": ["auto", "none", "tool", "required"]}
     body, _ = exchange(request, "dashscope", model="qwen-plus", profile_overrides=overrides)
     assert body["tool_choice"] == "required"
-
-
-def test_deepseeks_strict_tools_need_the_beta_base() -> None:
-    request = ChatRequest("q", ChatRequestParameters(tools=(STRICT,)))
-    transport = FakeTransport()
-    model = model_on(transport, "deepseek", base_url="https://api.deepseek.com/beta")
-    asyncio.run(model.chat(request))
-    assert transport.bodies[0]["tools"][0]["function"]["strict"] is True
-    moved = FakeTransport()
-    asyncio.run(model_on(moved, "deepseek", profile_overrides={"unsupported": {"strict_tools": "map"}}).chat(request))
-    assert moved.requests[0].url == "https://api.deepseek.com/beta/chat/completions"
-    assert moved.bodies[0]["tools"][0]["function"]["strict"] is True
-
-
-# -- what goes back -------------------------------------------------------------------------------
-
-
-def thought(text: str, provider: str) -> ThinkingContent:
-    return ThinkingContent(text, ProviderState(provider, {"reasoning_content": text, "reasoning": text}))
-
-
-def turns(provider: str) -> list[ChatMessage]:
-    call = ToolExecutionRequest("c1", "get_time", "{}")
-    return [
-        UserMessage("q"),
-        AiMessage([thought("think-1", provider), call]),
-        ToolExecutionResultMessage("c1", "get_time", "noon"),
-        AiMessage("done"),
-        UserMessage("thanks"),
-    ]
-
-
-REPLAYED = [
-    # vendor, model, tools offered, reasoning of the call's turn, of the plain turn
-    ("deepseek", "deepseek-v4-flash", True, "think-1", ""),
-    ("deepseek", "deepseek-v4-flash", False, "think-1", ""),
-    ("deepseek", "deepseek-chat", True, "think-1", None),
-    ("deepseek", "deepseek-r1", True, None, None),
-    ("openai", "gpt-x", True, None, None),
-    ("dashscope", "qwen-plus", True, None, None),
-]
-
-
-@pytest.mark.parametrize(("vendor", "model", "offered", "first", "second"), REPLAYED)
-def test_reasoning_goes_back_as_the_row_says(
-    vendor: str, model: str, offered: bool, first: str | None, second: str | None
-) -> None:
-    """Case TL-16: DeepSeek wants it on every assistant turn of a conversation with tools, empty where none came."""
-    parameters = ChatRequestParameters(tools=(TIME,) if offered else ())
-    body, _ = exchange(ChatRequest(turns(vendor), parameters), vendor, model=model)
-    assert body["messages"][1].get("reasoning_content") == first
-    assert body["messages"][3].get("reasoning_content") == second
-
-
-def test_deepseeks_reasoning_stays_away_where_there_are_no_tools() -> None:
-    messages: list[ChatMessage] = [UserMessage("q"), AiMessage([thought("t", "deepseek")]), UserMessage("more")]
-    body, _ = exchange(ChatRequest(messages), "deepseek", model="deepseek-v4-flash")
-    assert body["messages"][1] == {"role": "assistant", "content": ""}
-
-
-def test_foreign_reasoning_never_reaches_a_vendor_that_wants_the_field() -> None:
-    body, _ = exchange(ChatRequest(turns("someone@else")), "deepseek", model="deepseek-v4-flash")
-    assert body["messages"][1]["reasoning_content"] == ""
-
-
-def test_ollama_gets_its_own_field() -> None:
-    body, _ = exchange(ChatRequest(turns("ollama")), "ollama", model="qwen3")
-    assert body["messages"][1]["reasoning"] == "think-1"
-    assert "reasoning_content" not in body["messages"][1]
 
 
 # -- addresses and keys ---------------------------------------------------------------------------

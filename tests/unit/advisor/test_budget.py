@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from agentforge.model import (
     History,
     Notice,
     TextDelta,
+    TokenUsage,
     ToolChoice,
 )
 from agentforge.model.scripted import call, calls
@@ -314,10 +316,90 @@ async def test_what_a_turn_costs_is_known_by_the_model_that_answered(
 async def test_a_turn_that_costs_too_much_ends() -> None:
     usage = {"input": 1_000_000, "output": 0}
     model = ScriptedChatModel([{"calls": [call("ring", times=1)], "usage": usage}], repeat=True)
-    with pytest.raises(BudgetExceededError, match="4 of 3 cost"):
+    with pytest.raises(BudgetExceededError, match="4 of 3 USD"):
         await hold(BudgetAdvisor(cost="3", prices={"*": {"input": 2, "output": 2}}), model)
 
     assert len(model.requests) == 2
+
+
+def costing(*costs: str | None, currency: str = "USD") -> list[Any]:
+    """Rounds that cost so much each, by what the replies themselves say; ``None``: it is not known."""
+    usages = [
+        TokenUsage(5, 5, 10) if cost is None else TokenUsage(5, 5, 10, cost=Decimal(cost), currency=currency)
+        for cost in costs
+    ]
+    calls_ = [{"calls": [call("ring", times=1)], "usage": usage} for usage in usages[:-1]]
+    return [*calls_, {"text": "Done.", "usage": usages[-1]}]
+
+
+@BOTH
+@PLACES
+async def test_what_replies_say_that_they_cost_is_counted_without_prices(streamed: bool, inside: bool) -> None:
+    """With a notice on the way, and to the digit."""
+    run, advisor = Run(), BudgetAdvisor(cost="0.3", warn_at=0.6)
+    events: list[Event] | None = [] if streamed else None
+    with pytest.raises(BudgetExceededError, match=r"0\.3 of 0\.3 USD") as raised:
+        await hold(advisor, costing("0.1", "0.1", "0.1", "0.1"), inside=inside, run=run, events=events)
+
+    assert raised.value.limit == "cost" and run.token_usage.cost == Decimal("0.3")
+    assert (await spent_by(advisor, run))["cost"] == Decimal("0.3")
+    assert [notice.details for notice in notices(run, "budget_warning")] == [
+        {"limit": "cost", "used": 0.2, "allowed": 0.3}
+    ]
+    assert notices(run, "budget_price_unknown") == []
+
+
+@PLACES
+@pytest.mark.parametrize(
+    ("turns", "spent", "told"),
+    [
+        (costing("0.1", "0.2"), "0.3", False),
+        (costing("0.1", None, "0.2"), "0.3", True),
+        (costing(None, None), "0", True),
+        (costing("0.1", "0.2", currency="EUR"), "0", True),
+    ],
+)
+async def test_a_cost_that_is_not_known_is_told_once_a_run(
+    turns: list[Any], spent: str, told: bool, inside: bool
+) -> None:
+    """Another currency is as good as unknown. What is known counts all the same."""
+    for _ in range(2):
+        run, advisor = Run(), BudgetAdvisor(cost=10)
+        request = ChatRequest(QUESTION.messages, ChatRequestParameters(model_name="dear"))
+        await hold(advisor, turns, inside=inside, run=run, request=request)
+
+        assert (await spent_by(advisor, run))["cost"] == Decimal(spent)
+        assert [(notice.message, notice.details) for notice in notices(run, "budget_price_unknown")] == (
+            [("what the model 'dear' costs in USD is not known, and not counted", {"model": "dear"})] if told else []
+        )
+
+
+async def test_each_run_of_a_conversation_is_told() -> None:
+    advisor = BudgetAdvisor(cost=10, per="conversation")
+    for _ in range(2):
+        run = Run(memory_id="one")
+        await hold(advisor, costing(None, None), run=run)
+        assert len(notices(run, "budget_price_unknown")) == 1
+
+
+async def test_a_price_of_the_budget_goes_before_what_replies_say() -> None:
+    run, advisor = Run(), BudgetAdvisor(cost=10, currency="EUR", prices={"dear": {"input": 100_000, "output": 0}})
+    request = ChatRequest(QUESTION.messages, ChatRequestParameters(model_name="dear"))
+    await hold(advisor, costing("0.1", "0.1"), run=run, request=request)
+
+    assert (await spent_by(advisor, run))["cost"] == 1
+    assert notices(run, "budget_price_unknown") == []
+
+
+async def test_a_long_reply_costs_what_long_ones_cost() -> None:
+    """Each by itself, not by what the turn adds up to."""
+    price: dict[str, object] = {"input": 1, "output": 0, "above": {"input_tokens": 1_000_000, "input": 2, "output": 0}}
+    usages = [{"input": 900_000, "output": 0}, {"input": 900_000, "output": 0}, {"input": 2_000_000, "output": 0}]
+    turns = [*({"calls": [call("ring", times=1)], "usage": usage} for usage in usages[:2])]
+    run, advisor = Run(), BudgetAdvisor(cost=100, prices={"*": price})
+    await hold(advisor, [*turns, {"text": "Done.", "usage": usages[2]}], run=run)
+
+    assert (await spent_by(advisor, run))["cost"] == Decimal("5.8")
 
 
 async def test_tokens_that_nobody_reports_are_no_silent_zero() -> None:
@@ -363,10 +445,11 @@ async def test_without_warn_at_there_is_none() -> None:
         ({"tokens": 0}, "tokens is a whole number from 1"),
         ({"time": 0}, "time is a number above 0"),
         ({"time": "soon"}, "time is a number above 0, not 'soon'"),
-        ({"cost": 1}, "cost needs prices"),
         ({"cost": -1, "prices": PRICES}, "cost is a number above 0"),
-        ({"cost": 1, "prices": {"x": {"input": 1}}}, "the price of 'x' is a mapping with 'input' and 'output'"),
-        ({"cost": 1, "prices": {"x": {"input": 1, "output": "dear"}}}, "'output' of the price of 'x'"),
+        ({"cost": 1, "prices": {"x": {"input": 1}}}, "the price of 'x': it is a mapping with 'input' and 'output'"),
+        ({"cost": 1, "prices": {"x": {"input": 1, "output": "dear"}}}, "'x': 'output' is an amount from 0, not 'dear'"),
+        ({"cost": 1, "prices": {"x": {"input": 1, "output": 1, "currency": "EUR"}}}, "that of 'x' in EUR"),
+        ({"cost": 1, "currency": "dollars"}, "the currency of a price is a code"),
         ({"calls": 1, "per": "day"}, "per is one of"),
         ({"calls": 1, "on_limit": "shout"}, "on_limit is one of"),
         ({"calls": 1, "warn_at": 2}, "warn_at is above 0 and at most 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from agentforge import ScriptedChatModel, ToolService
 from agentforge.advisor import Advised, Chain, ToolCallingAdvisor, arranged, model_call
 from agentforge.advisor.logger import LoggerAdvisor
 from agentforge.errors import ConfigurationError, RateLimitError
-from agentforge.model import ChatRequest, Event, ImageContent, SystemMessage, UserMessage
+from agentforge.model import ChatRequest, Event, ImageContent, SystemMessage, TokenUsage, UserMessage
 from agentforge.model.scripted import call
 from agentforge.tool.execution import Ask, PlannedCall, Run
 
@@ -60,6 +61,27 @@ async def test_outside_the_loop_a_turn_is_two_lines(caplog: pytest.LogCaptureFix
     assert asked == "run 01234567 > 2 messages; last: user 'Weather in Rome?'"
     assert answered.startswith("run 01234567 < assistant 'Sunny.'; finish: stop; tokens: 30 in, 3 out; 0.")
     assert {record.levelno for record in caplog.records} == {logging.INFO}
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [
+        ((), ["tokens: 5 in, 1 out; 0.", "tokens: 5 in, 1 out; 0."]),
+        (("0.1", "0.2"), ["1 out; cost: 0.1 USD; 0.", "1 out; cost: 0.2 USD; 0."]),
+        (("0.1",), ["1 out; cost: 0.1 USD; 0.", "tokens: 5 in, 1 out; 0."]),
+    ],
+)
+async def test_a_line_says_what_was_spent_where_that_is_known(
+    caplog: pytest.LogCaptureFixture, costs: tuple[str, ...], said: list[str]
+) -> None:
+    """Of each round by itself."""
+    usages = [TokenUsage(5, 1, cost=Decimal(cost), currency="USD") for cost in costs]
+    first, second = (*usages, TokenUsage(5, 1), TokenUsage(5, 1))[:2]
+    turns = [{"calls": [call("get_weather", city="Rome")], "usage": first}, {"text": "Sunny.", "usage": second}]
+    with ToolService(get_weather) as service:
+        found = await lines(caplog, LoggerAdvisor(), ToolCallingAdvisor(service), turns=turns, first=False)
+
+    assert all(words in line for words, line in zip(said, found[1::2], strict=True))
 
 
 @pytest.mark.parametrize("streamed", [False, True])

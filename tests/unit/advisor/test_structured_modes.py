@@ -10,6 +10,7 @@ import pytest
 from agentforge import ChatClient, ScriptedChatModel
 from agentforge.advisor import (
     OutputType,
+    StructuredMode,
     StructuredOutputAdvisor,
 )
 from agentforge.errors import ConfigurationError, UnsupportedFeatureError
@@ -21,6 +22,7 @@ from agentforge.model import (
     ResponseFormat,
     SystemMessage,
     ToolChoice,
+    ToolSpecification,
 )
 from agentforge.model.schema_calling import SchemaToolModel
 from agentforge.model.scripted import call
@@ -56,6 +58,32 @@ async def test_auto_takes_the_first_that_the_model_has(able: ModelProfile, mode:
     has_form = parameters.response_format is not None and parameters.response_format.type == "json_schema"
     found = "native" if has_form else "tool" if parameters.tools else "prompt"
     assert (found, text_of(advised)) == (mode, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("mode", "tools", "choice", "found"),
+    [
+        ("auto", (), None, "native"),
+        ("auto", ("get_degrees",), ToolChoice.NONE, "native"),
+        ("auto", ("get_degrees",), None, "tool"),
+        ("auto", ("get_degrees",), ToolChoice.AUTO, "tool"),
+        ("native", ("get_degrees",), None, "native"),
+    ],
+)
+async def test_auto_keeps_to_a_tool_where_the_form_would_keep_the_model_from_calling_others(
+    mode: StructuredMode, tools: tuple[str, ...], choice: ToolChoice | None, found: str
+) -> None:
+    """A user's own choice of the mode stands, and the model may refuse it."""
+    able = profile(response_format_with_tools=False, tool_choice=frozenset({"auto", "none"}))
+    model = ScriptedChatModel([said(found, GOOD)], profile=able)
+    parameters = ChatRequestParameters(tools=[ToolSpecification(name) for name in tools], tool_choice=choice)
+    request = ChatRequest(QUESTION.messages, parameters)
+    advised = await hold([StructuredOutputAdvisor(Weather, mode)], model, request=request)
+
+    sent = model.requests[0].parameters
+    assert (sent.response_format is not None) is (found == "native")
+    assert [tool.name for tool in sent.tools] == [*tools, *([FINAL] if found == "tool" else [])]
+    assert text_of(advised) == GOOD
 
 
 async def test_native_sends_the_schema_under_the_name_of_the_type() -> None:

@@ -285,3 +285,44 @@ def test_tokens_as_far_as_they_are_known(project: Any, usage: str, said: str) ->
     project.script(f"[{{text: x, usage: {usage}}}]")
 
     assert said in project.run("chat", "hello").err
+
+
+@pytest.mark.parametrize(
+    ("second", "said", "data"),
+    [
+        (
+            "cost=Decimal('0.02'), currency='USD'",
+            "4 tokens (2 in, 2 out), 0.03 USD, ",
+            {"cost": "0.03", "currency": "USD"},
+        ),
+        ("", "4 tokens (2 in, 2 out), at least 0.01 USD, ", {"partial_costs": {"USD": "0.01"}}),
+    ],
+)
+def test_what_a_turn_cost_as_far_as_it_is_known(project: Any, second: str, said: str, data: dict[str, Any]) -> None:
+    """In words for people, exactly for programs."""
+    project.write(
+        f"{project.module}.py",
+        "from decimal import Decimal\n"
+        "from agentforge import ScriptedChatModel, TokenUsage, tool\n"
+        "from agentforge.testing import call\n"
+        "@tool('Now.')\ndef now() -> str:\n    return 'noon'\n"
+        "first = TokenUsage(1, 1, 2, cost=Decimal('0.01'), currency='USD')\n"
+        f"second = TokenUsage(1, 1, 2, {second})\n"
+        "class Metered(ScriptedChatModel):\n"
+        "    def __init__(self) -> None:\n"
+        "        calls = {'calls': [call('now')], 'usage': first}\n"
+        "        super().__init__([calls, {'text': 'Noon.', 'usage': second}])\n",
+    )
+    project.write(
+        "agentforge.yaml",
+        f"""agentforge: 1
+scan: [{project.module}]
+beans:
+  model: {{type: component, component: Metered}}
+  tools: {{type: python_tools, component: now}}
+  assistant: {{type: chat_client, model: model, tools: [tools]}}
+""",
+    )
+    assert said in project.run("chat", "hello").err
+    usage = json.loads(project.run("chat", "hello", "--json", "--no-stream").out)["usage"]
+    assert usage == {"input_tokens": 2, "output_tokens": 2, "total_tokens": 4, **data}

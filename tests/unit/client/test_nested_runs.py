@@ -38,9 +38,11 @@ DONE = "The doctor says tea."
 ASKS = AiMessage([ToolExecutionRequest("c1", "medical", '{"question": "ill"}')])
 
 
-def reply(message: AiMessage | str, *, model: str = "outer", tokens: int = 10) -> ChatResponse:
+def reply(
+    message: AiMessage | str, *, model: str = "outer", tokens: int = 10, cost: Decimal | None = None
+) -> ChatResponse:
     """A reply that took so many tokens, half of them read."""
-    usage = TokenUsage(tokens // 2, tokens // 2, tokens)
+    usage = TokenUsage(tokens // 2, tokens // 2, tokens, cost=cost, currency=None if cost is None else "USD")
     return ChatResponse(
         AiMessage(message) if isinstance(message, str) else message, token_usage=usage, model_name=model
     )
@@ -110,16 +112,23 @@ async def test_a_budget_of_the_outer_run_counts_inner_runs() -> None:
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_each_reply_is_paid_once_at_the_price_of_its_model(shared: bool) -> None:
-    """Whether the inner run passes the same budget or knows nothing of it."""
+@pytest.mark.parametrize("told", ["by the budget's prices", "by the replies", "by the inner ones alone"])
+async def test_each_reply_is_paid_once_at_the_price_of_its_model(shared: bool, told: str) -> None:
+    """Whether the inner run passes the same budget or knows nothing of it, and whoever says what it costs."""
     prices = {"outer": {"input": 1, "output": 1}, "inner": {"input": 100, "output": 100}}
-    budget = BudgetAdvisor(cost=1, tokens=1_000, prices=prices)
-    expert, _ = doctor([reply("Tea.", model="inner", tokens=6)], advisors=[budget] if shared else [])
-    client = ChatClient(ScriptedChatModel([reply(ASKS), reply(DONE)]), tools=[expert], advisors=[budget])
+    own = {name: price for name, price in prices.items() if told == "by the budget's prices" or name == "outer"}
+    budget = BudgetAdvisor(cost=1, tokens=1_000, prices=own if told != "by the replies" else None)
+    outer = Decimal("0.00001") if told == "by the replies" else None
+    inner = Decimal("0.0006") if told != "by the budget's prices" else None
+    expert, _ = doctor([reply("Tea.", model="inner", tokens=6, cost=inner)], advisors=[budget] if shared else [])
+    model = ScriptedChatModel([reply(ASKS, cost=outer), reply(DONE, cost=outer)])
+    client = ChatClient(model, tools=[expert], advisors=[budget])
     run = Run()
-    await client.prompt("?").call(run)
+    result = await client.prompt("?").call(run)
     known = await budget.account(run).settle(run)
     assert (known["tokens"], known["cost"]) == (Decimal(26), Decimal(20 * 1 + 6 * 100) / 1_000_000)
+    assert result.token_usage.cost == (Decimal("0.00062") if told == "by the replies" else None)
+    assert not any(notice.code == "budget_price_unknown" for notice in result.notices)
 
 
 def looking(tokens: int, rounds: int = 9) -> tuple[ScriptedChatModel, Any]:

@@ -89,7 +89,24 @@ _messages = (
     | st.builds(ToolExecutionResultMessage, _texts, _texts, _contents, is_error=st.booleans(), attributes=_objects)
 )
 _counts = st.none() | st.integers(0, 10**12)
-_usages = st.builds(TokenUsage, _counts, _counts, _counts, _counts, _counts, _counts, st.none() | _objects)
+_amounts = st.decimals(0, 10**9, places=9)
+_costs = (
+    st.just({})
+    | st.fixed_dictionaries({"cost": _amounts, "currency": st.sampled_from(["USD", "EUR"])})
+    | st.fixed_dictionaries(
+        {
+            "partial_costs": st.dictionaries(st.sampled_from(["EUR", "USD"]), _amounts).map(
+                lambda each: tuple(sorted(each.items()))
+            )
+        }
+    )
+)
+_usages = st.builds(
+    lambda counts, raw, costs: TokenUsage(*counts, raw, **costs),
+    st.tuples(_counts, _counts, _counts, _counts, _counts, _counts),
+    st.none() | _objects,
+    _costs,
+)
 _optional = st.none() | _texts
 _citations = st.builds(Citation, _optional, _optional, _optional, _counts, _counts)
 _responses = st.builds(

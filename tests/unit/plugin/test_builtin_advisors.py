@@ -198,7 +198,11 @@ def test_advisors_that_cannot_stand_so_are_found_by_check(
     ("advisor", "message"),
     [
         ({"type": "budget"}, "a budget without a limit limits nothing"),
-        ({"type": "budget", "cost": 1}, "cost needs prices"),
+        ({"type": "budget", "cost": 1, "currency": "dollars"}, "the currency of a price is a code such as 'USD'"),
+        (
+            {"type": "budget", "cost": 1, "prices": {"x": {"input": 1, "output": 1, "currency": "EUR"}}},
+            "the budget is in 'USD', and of its prices that of 'x' in EUR",
+        ),
         ({"type": "budget", "tokens": "50x"}, "'tokens'"),
         ({"type": "budget", "calls": 1, "on_limit": "stop"}, "'on_limit'"),
         ({"type": "safeguard"}, "a safeguard without words, patterns and checks looks for nothing"),

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from agentforge.errors import ToolArgumentsError
 from agentforge.tool.declare import P, tool
 from agentforge.tool.execution.default_executor import DefaultToolExecutor
-from agentforge.tool.spec import strict_schema
+from agentforge.tool.spec import compile_schema
 from tests.unit.tool.samples import Level, Open, Pair, Place
 
 
@@ -393,7 +393,7 @@ def test_null_in_a_union_means_not_given_in_the_alternative_that_is_meant(
     hint: Any, value: Any, expected: Any, strict: bool
 ) -> None:
     made = executor(hint, strict=strict)
-    sent = strict_schema(made.specification.parameters.schema)
+    sent = compile_schema(made.specification.parameters.schema)
     assert sent.problems == ()
     assert jsonschema_rs.is_valid(sent.schema, {"a": value})
     assert made.bind({"a": value})["a"] == expected

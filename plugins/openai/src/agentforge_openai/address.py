@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from agentforge_openai.profile import VendorRow
 
-__all__ = ("completions_url", "embeddings_url")
+__all__ = ("completions_url", "embeddings_url", "responses_url")
 
 
 def completions_url(row: VendorRow, base_url: str, model: str, api_version: str | None) -> str:
@@ -35,3 +35,16 @@ def embeddings_url(row: VendorRow, base_url: str, model: str, api_version: str |
     """
     before, _, after = completions_url(row, base_url, model, api_version).rpartition("/chat/completions")
     return f"{before}/embeddings{after}"
+
+
+def responses_url(row: VendorRow, base_url: str, api_version: str | None) -> str:
+    """The address of a Responses request. Azure names the deployment in the body only, in both of its forms.
+
+    >>> responses_url(VendorRow(name="house", path="azure"), "https://desk.example", "2025-04-01-preview")
+    'https://desk.example/openai/responses?api-version=2025-04-01-preview'
+    """
+    query = f"?api-version={quote(api_version)}" if api_version else ""
+    if row.path == "plain":
+        return f"{base_url}/responses{query}"
+    host = base_url.partition("/openai/")[0].removesuffix("/openai")
+    return f"{host}/openai/responses{query}" if query else f"{host}/openai/v1/responses"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentforge.errors import ModelError
+from agentforge.errors import ConfigurationError, ModelError
 from agentforge.http import HttpTimeouts, HttpTransport, RetryPolicy
-from agentforge.model import ChatRequestParameters, ChatResponse, Notice
-from agentforge.provider import Head, WireModel
+from agentforge.model import ChatEvent, ChatRequest, ChatRequestParameters, ChatResponse, Notice, PriceRows, PriceTable
+from agentforge.provider import Head, RequestEncoder, WireModel
 from agentforge_openai.address import completions_url
+from agentforge_openai.elsewhere import needs_responses
 from agentforge_openai.profile import VendorRow
 from agentforge_openai.vendors import CHAT_VENDORS
 from agentforge_openai.wire.chat_wire import ChatWire
@@ -21,6 +23,8 @@ from agentforge_openai.wire.stream import StreamDecoder
 if TYPE_CHECKING:
     import httpx
 
+    from agentforge_openai.responses_model import OpenAiResponsesModel
+
 __all__ = ("OpenAiChatModel",)
 
 
@@ -31,10 +35,13 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
     ``openai``. ``api_key`` defaults to the row's environment variable. ``timeouts`` takes a number of seconds for the
     whole exchange. ``defaults`` are merged below each request's parameters. ``tool_mode="json_schema"`` describes the
     tools in the prompt instead of sending them. ``names`` is ``alias`` (tools whose names the vendor refuses go under
-    others) or ``error``; unset, the row decides. ``profile_overrides`` changes fields of the `ModelProfile` where the
-    row does not hold for this model. ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed here.
-    ``retry`` sets more of the policy than ``max_retries``. ``max_connections`` (100) bounds what the transport holds,
-    ``max_body_bytes`` (64 MiB) an answer, plain or streamed; beside a transport of your own it bounds streams only.
+    others) or ``error``; unset, the row decides. ``tools_need_responses`` says what becomes of tools for a model that
+    takes them on the Responses API only: ``error``, or ``responses``, which sends such requests there, as an
+    `OpenAiResponsesModel` with the same settings does. ``profile_overrides`` changes fields of the `ModelProfile` where
+    the row does not hold for this model. ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed
+    here. ``retry`` sets more of the policy than ``max_retries``. ``max_connections`` (100) bounds what the transport
+    holds, ``max_body_bytes`` (64 MiB) an answer, plain or streamed; beside a transport of your own it bounds streams
+    only.
     ``environment`` is where the row's variables are looked up, by default the process's. A model may be used from
     several threads.
 
@@ -70,37 +77,94 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
         api_version: str | None = None,
         tool_mode: Literal["native", "json_schema"] | None = None,
         names: Literal["alias", "error"] | None = None,
+        tools_need_responses: Literal["error", "responses"] = "error",
         profile_overrides: Mapping[str, object] | None = None,
+        prices: PriceTable | PriceRows | None = MappingProxyType({}),
         environment: Mapping[str, str] | None = None,
     ) -> None:
+        if tools_need_responses not in ("error", "responses"):
+            raise ConfigurationError(
+                f"tools_need_responses must be 'error' or 'responses', not {tools_need_responses!r}",
+                next_step="Leave it unset for an error that names the ways out.",
+            )
         self._api_version = api_version
+        common: dict[str, Any] = {
+            "model": model,
+            "api_key": api_key,
+            "base_url": base_url,
+            "vendor": vendor,
+            "defaults": defaults,
+            "headers": headers,
+            "timeouts": timeouts,
+            "max_retries": max_retries,
+            "retry": retry,
+            "transport": transport,
+            "verify": verify,
+            "environment": environment,
+            "proxy": proxy,
+            "ca_bundle": ca_bundle,
+            "max_connections": max_connections,
+            "max_body_bytes": max_body_bytes,
+            "tool_mode": tool_mode,
+            "names": names,
+            "profile_overrides": profile_overrides,
+            "prices": prices,
+        }
         super().__init__(
             wire=ChatWire(),
-            model=model,
-            api_key=api_key,
-            base_url=base_url,
-            vendor=vendor,
-            defaults=defaults,
-            headers=headers,
             own_headers={"openai-organization": organization, "openai-project": project},
-            timeouts=timeouts,
-            max_retries=max_retries,
-            retry=retry,
-            transport=transport,
-            verify=verify,
-            environment=environment,
             client=http_client,
-            proxy=proxy,
-            ca_bundle=ca_bundle,
-            max_connections=max_connections,
-            max_body_bytes=max_body_bytes,
-            tool_mode=tool_mode,
-            names=names,
-            profile_overrides=profile_overrides,
+            **common,
         )
+        self._elsewhere: OpenAiResponsesModel | None = None
+        if tools_need_responses == "responses" and self._by_schema is None:
+            from agentforge_openai.responses_model import OpenAiResponsesModel
+
+            self._elsewhere = OpenAiResponsesModel(
+                http_client=http_client,
+                organization=organization,
+                project=project,
+                api_version=api_version,
+                **common,
+            )
+            self._profile = self._profile.with_(tools_with_thinking=self._elsewhere.profile.tools_with_thinking)
+
+    async def _chat(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
+        other = self._other(request)
+        return await (super()._chat(request, encoder) if other is None else other.chat(request))
+
+    def _stream(self, request: ChatRequest, encoder: RequestEncoder) -> AsyncGenerator[ChatEvent, None]:
+        other = self._other(request)
+        return super()._stream(request, encoder) if other is None else other.stream(request)
+
+    def preview(self, request: ChatRequest, *, stream: bool = False) -> tuple[bytes, tuple[Notice, ...]]:
+        """The body that ``request`` would be sent as, and what was mapped or dropped for it; nothing is sent. Raises
+        `UnsupportedFeatureError` for what would be refused."""
+        other = self._other(request)
+        return super().preview(request, stream=stream) if other is None else other.preview(request, stream=stream)
+
+    async def aclose(self) -> None:
+        """Close the connections; safe to call twice."""
+        await super().aclose()
+        if self._elsewhere is not None:
+            await self._elsewhere.aclose()
+
+    def _other(self, request: ChatRequest) -> OpenAiResponsesModel | None:
+        """The model that answers this request, where it is not this one."""
+        if self._elsewhere is None:
+            return None
+        merged = ChatRequestParameters.merge(self._defaults, request.parameters)
+        return self._elsewhere if needs_responses(merged, self._endpoint(merged.model_name)) else None
 
     def _error(self, status: int, headers: Mapping[str, str], content: bytes) -> ModelError:
         return parse_error(status, headers, content, secrets=self.secrets)
+
+    def _vendor_prices(self) -> PriceTable | None:
+        if self._row.name != "openai":  # what other vendors, and platforms, ask for the same names is theirs
+            return None
+        from agentforge_openai.prices import PRICES
+
+        return PRICES
 
     def _url(self, base_url: str, model: str, *, stream: bool) -> str:
         return completions_url(self._row, base_url, model, self._api_version)

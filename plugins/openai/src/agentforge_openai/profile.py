@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from agentforge.provider import EndpointRow, ThinkingLimits
+from agentforge_openai.responses.form import ResponsesForm
 
 __all__ = ("ThinkingRule", "VendorRow")
 
@@ -30,7 +31,7 @@ class VendorRow(EndpointRow):
     'max_tokens'
     """
 
-    PATTERNS: ClassVar[tuple[str, ...]] = (*EndpointRow.PATTERNS, "replay_refused_by")
+    PATTERNS: ClassVar[tuple[str, ...]] = (*EndpointRow.PATTERNS, "replay_refused_by", "refuses_parallel_flag")
 
     #: ``plain``: the base and ``/chat/completions``; ``azure``: deployments, or ``/openai/v1`` without a version.
     path: Literal["plain", "azure"] = "plain"
@@ -49,6 +50,12 @@ class VendorRow(EndpointRow):
     replay_refused_by: str | None = None
     #: Whether opaque extras on messages and calls (signatures) go back.
     replay_extras: bool = False
+    #: Models (regular expression) that refuse the flag for parallel calls; only a user's own is sent to them.
+    refuses_parallel_flag: str | None = None
     thinking: ThinkingRule | None = None
+    #: The forms of sound that can be sent, where the vendor names them.
+    audio_formats: frozenset[str] | None = None
     #: Tokens of reasoning are counted in the total only.
     reasoning_only_in_total: bool = False
+    #: What differs on the vendor's Responses API.
+    responses: ResponsesForm = field(default_factory=ResponsesForm)

@@ -10,15 +10,27 @@ from types import MappingProxyType
 
 from agentforge.model import ModelProfile
 from agentforge.provider import VendorTable
+from agentforge_openai import subsets
 from agentforge_openai.profile import ThinkingRule, VendorRow
+from agentforge_openai.responses.form import ResponsesForm
 
 __all__ = ("AZURE", "CHAT_VENDORS", "DASHSCOPE", "DEEPSEEK", "GENERIC", "OLLAMA", "OPENAI", "VENDORS", "vendor_row")
 
 # Longer ids, as other vendors make them, are refused in a history (microsoft/autogen#6377, agno-agi/agno#5382).
 _SHORT_IDS = r"(?s)^.{1,40}$"
+# They make one call at a time and refuse the flag, even as false (evalstate/fast-agent#279).
+_O_SERIES = r"^o[0-9]"
+# Models that give their reasoning encrypted; gpt-5-chat does not reason, its successors do.
+_RESPONSES = ResponsesForm(
+    reasoning_models=r"^(o[0-9]|gpt-(?!5-chat)([5-9]|[1-9][0-9])|codex|computer-use)",
+    system_role="developer",
+    call_id_pattern=r"(?s)^.{1,64}$",
+    capabilities={"tool_name_pattern": r"^[a-zA-Z0-9_-]{1,128}$"},
+)
 
 OPENAI = VendorRow(
     name="openai",
+    subset=subsets.OPENAI,
     base_url="https://api.openai.com/v1",
     base_url_variable="OPENAI_BASE_URL",
     key_variable="OPENAI_API_KEY",
@@ -26,14 +38,18 @@ OPENAI = VendorRow(
     max_tokens_field="max_completion_tokens",
     strict_excludes_parallel=True,
     call_id_pattern=_SHORT_IDS,
+    audio_formats=frozenset({"wav", "mp3"}),
     # These models take tools on this API only without reasoning effort; the second family has one by default.
     tools_refuse_effort=r"^gpt-5\.[46]\b",
     tools_need_effort_none=r"^gpt-5\.6\b",
+    refuses_parallel_flag=_O_SERIES,
+    responses=_RESPONSES,
     capabilities=ModelProfile(unsupported={"tool_name": "map"}),
 )
 
 AZURE = VendorRow(
     name="azure",
+    subset=subsets.AZURE,
     base_url_variable="AZURE_OPENAI_ENDPOINT",
     key_variable="AZURE_OPENAI_API_KEY",
     key_required=True,
@@ -42,8 +58,11 @@ AZURE = VendorRow(
     max_tokens_field="max_completion_tokens",
     strict_excludes_parallel=True,
     call_id_pattern=_SHORT_IDS,
+    audio_formats=frozenset({"wav", "mp3"}),
     tools_refuse_effort=r"^gpt-5\.[46]\b",
     tools_need_effort_none=r"^gpt-5\.6\b",
+    refuses_parallel_flag=_O_SERIES,
+    responses=_RESPONSES,
     capabilities=ModelProfile(unsupported={"tool_name": "map"}),
 )
 
@@ -53,21 +72,7 @@ DEEPSEEK = VendorRow(
     key_variable="DEEPSEEK_API_KEY",
     key_required=True,
     strict_base="/beta",
-    strict_refuses=frozenset(
-        {
-            "minLength",
-            "maxLength",
-            "minItems",
-            "maxItems",
-            "pattern",
-            "format",
-            "minimum",
-            "maximum",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-            "multipleOf",
-        }
-    ),
+    subset=subsets.DEEPSEEK,
     replay_fields=("reasoning_content",),
     replay_required="reasoning_content",
     replay_refused_by=r"(?i)deepseek-r1",
@@ -76,12 +81,20 @@ DEEPSEEK = VendorRow(
         switch="thinking",
         levels=True,
         forced_choice=False,
-        ignores=frozenset({"temperature", "top_p"}),
+        # Of these the last two are refused.
+        ignores=frozenset(
+            {"temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs"}
+        ),
+    ),
+    # Between two calls of a turn nothing may stand, and schemas of answers are taken on this API only.
+    responses=ResponsesForm(
+        sends_store=False,
+        calls_together=True,
+        capabilities={"response_formats": frozenset({"text", "json", "json_schema"})},
     ),
     capabilities=ModelProfile(
         tool_choice=frozenset({"auto", "none", "required", "tool"}),
         parallel_tool_calls="always",
-        strict_subset="deepseek",
         response_formats=frozenset({"text", "json"}),
         images=False,
         audio=False,
@@ -98,7 +111,9 @@ DASHSCOPE = VendorRow(
     key_required=True,
     description_required=True,
     stream_only=r"^(qwq|qvq)\b",
-    thinking=ThinkingRule(models=r"^(qwq|qvq)\b|-thinking\b", switch="enable_thinking", forced_choice=False),
+    thinking=ThinkingRule(
+        models=r"^(qwq|qvq)\b|-thinking\b", switch="enable_thinking", forced_choice=False, json_formats=False
+    ),
     capabilities=ModelProfile(
         tool_choice=frozenset({"auto", "none", "tool"}),
         strict_tools=False,
@@ -120,6 +135,8 @@ OLLAMA = VendorRow(
         tool_choice=frozenset({"auto"}),
         parallel_tool_calls="always",
         strict_tools=False,
+        # A grammar holds the model to the form, and calls are outside it (ollama/ollama#8095, #11185).
+        response_format_with_tools=False,
         audio=False,
         files=False,
         max_tools=None,
@@ -133,7 +150,12 @@ GENERIC = VendorRow(
     replay_fields=("reasoning_content", "reasoning_details"),
     replay_extras=True,
     reasoning_only_in_total=True,
-    capabilities=ModelProfile(max_tools=None, unsupported={"tool_name": "map", "tool_choice.allowed": "map"}),
+    capabilities=ModelProfile(
+        # Few servers know lists of allowed tools; fewer tools mean the same everywhere.
+        tool_choice=frozenset({"auto", "none", "required", "tool"}),
+        max_tools=None,
+        unsupported={"tool_name": "map", "tool_choice.allowed": "map"},
+    ),
 )
 
 #: The rows by name.

@@ -92,6 +92,8 @@ def _refined(error: ModelError) -> ModelError:
         if type(error) is not InvalidRequestError:
             error = _as(InvalidRequestError, error)
         error.next_step = "The model made a call that its tools do not allow; ask again, or loosen tool_choice."
+    elif "must contain the word 'json'" in error.message:
+        error.next_step = "Say in a message that the answer is to be JSON; JSON mode wants the word to stand there."
     elif details.get("param") == "reasoning_effort":
         error.next_step = "Set reasoning_effort='none', or use the vendor's Responses API for this model."
     elif "enable-auto-tool-choice" in error.message:

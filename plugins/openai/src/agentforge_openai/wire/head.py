@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from agentforge.model import Notice, ResponseFormat, ToolChoice
@@ -13,7 +14,7 @@ from agentforge.provider import (
     alias_of,
     complete_schema,
     dump_bytes,
-    make_strict,
+    held_schema,
     parallel_beside_strict,
 )
 from agentforge_openai.profile import VendorRow
@@ -68,10 +69,17 @@ def _fields(
         "reasoning_effort": parameters.reasoning_effort if settled.sends_effort else None,
         "response_format": _response_format(parameters.response_format, endpoint, notices),
         "tool_choice": _tool_choice(parameters.tool_choice, endpoint.profile.tool_name_pattern),
-        "parallel_tool_calls": parallel_beside_strict(settled, endpoint, tools.strict, notices),
+        "parallel_tool_calls": _parallel(settled, endpoint, tools.strict, notices),
         **settled.extra,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _parallel(settled: Settled, endpoint: Endpoint[VendorRow], strict: bool, notices: list[Notice]) -> bool | None:
+    refused_by = endpoint.row.refuses_parallel_flag
+    if refused_by is not None and re.search(refused_by, endpoint.model):
+        return settled.parameters.parallel_tool_calls
+    return parallel_beside_strict(settled, endpoint, strict, notices)
 
 
 def _tool_choice(choice: ToolChoice | None, pattern: str) -> object:
@@ -94,7 +102,7 @@ def _response_format(wanted: ResponseFormat | None, endpoint: Endpoint[VendorRow
     schema: Mapping[str, object] = complete_schema(wanted.schema or {})
     strict = wanted.strict
     if strict:
-        held = make_strict(schema, f"response format {wanted.name!r}", endpoint.row.strict_refuses, notices)
+        held = held_schema(schema, f"response format {wanted.name!r}", endpoint, notices)
         strict = held is not None
         schema = held if held is not None else schema
     inner: dict[str, object] = {"name": wanted.name, "schema": schema}

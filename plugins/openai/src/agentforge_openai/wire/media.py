@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentforge.model import AudioContent, Content, FileContent, ImageContent, Notice, TextContent, ThinkingContent
-from agentforge.provider import TurnShape
+from agentforge_openai.wire.shape import ChatTurnShape
 
 __all__ = ("user_content", "wire_part")
 
 _AUDIO_FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav", "x-m4a": "m4a"}
 
 
-def user_content(parts: Iterable[Content], shape: TurnShape, notices: list[Notice]) -> str | list[dict[str, object]]:
+def user_content(
+    parts: Iterable[Content], shape: ChatTurnShape, notices: list[Notice]
+) -> str | list[dict[str, object]]:
     """One text where there is only text (every server takes that), else a list of parts."""
     found = [part for part in parts if not isinstance(part, ThinkingContent)]
     if all(isinstance(part, TextContent) for part in found):
@@ -25,7 +27,7 @@ def user_content(parts: Iterable[Content], shape: TurnShape, notices: list[Notic
 
 
 def wire_part(
-    part: TextContent | ImageContent | AudioContent | FileContent, shape: TurnShape, notices: list[Notice]
+    part: TextContent | ImageContent | AudioContent | FileContent, shape: ChatTurnShape, notices: list[Notice]
 ) -> dict[str, object]:
     """One part. Raises `UnsupportedFeatureError` for what the endpoint cannot take."""
     if isinstance(part, TextContent):
@@ -46,6 +48,9 @@ def wire_part(
             return _instead(shape, "audio_urls", "audio by URL; it takes data only", notices)
         subtype = part.media_type.partition("/")[2].partition(";")[0]
         form = _AUDIO_FORMATS.get(subtype, subtype)
+        if shape.audio_formats is not None and form not in shape.audio_formats:
+            taken = " and ".join(sorted(shape.audio_formats))
+            return _instead(shape, "audio", f"audio of the type {part.media_type!r}; it takes {taken}", notices)
         return {"type": "input_audio", "input_audio": {"data": part.data, "format": form}}
     if not shape.files:
         return _instead(shape, "files", "files", notices)
@@ -59,5 +64,5 @@ def _data_url(media_type: str, data: str | None) -> str:
     return f"data:{media_type};base64,{data}"
 
 
-def _instead(shape: TurnShape, feature: str, what: str, notices: list[Notice]) -> dict[str, object]:
+def _instead(shape: ChatTurnShape, feature: str, what: str, notices: list[Notice]) -> dict[str, object]:
     return {"type": "text", "text": shape.left_out(feature, what, notices)}

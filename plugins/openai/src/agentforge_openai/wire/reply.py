@@ -64,6 +64,22 @@ class RawCall:
     pieces: list[str] = field(default_factory=list)
     extras: dict[str, object] = field(default_factory=dict)
 
+    def text(self) -> str:
+        """The argument text so far."""
+        if len(self.pieces) != 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0]
+
+    def request(self, identity: str, answering: ChatAnswering) -> ToolExecutionRequest:
+        """The call in our form, under this id."""
+        name, arguments = self.name.strip(), self.text()
+        if answering.aliases:
+            name = answering.aliases.get(name, name)
+        if not arguments or arguments.isspace():
+            arguments = "{}"
+        state = ProviderState(answering.provider, self.extras) if self.extras else None
+        return ToolExecutionRequest(identity, name, arguments, identity == self.id, state)
+
 
 def whole_call(item: dict[str, object]) -> RawCall | None:
     """The call that ``item`` plainly is, in the form nearly every server sends; ``None`` for any other."""
@@ -225,14 +241,7 @@ class Reply:
             given = bool(call.id) and call.id not in seen
             identity = call.id if given else answering.new_id()
             seen.add(identity)
-            name = call.name.strip()
-            if answering.aliases:
-                name = answering.aliases.get(name, name)
-            arguments = call.pieces[0] if len(call.pieces) == 1 else "".join(call.pieces)
-            if not arguments or arguments.isspace():
-                arguments = "{}"
-            state = ProviderState(answering.provider, call.extras) if call.extras else None
-            requests.append(ToolExecutionRequest(identity, name, arguments, given, state))
+            requests.append(call.request(identity, answering))
         return requests
 
 

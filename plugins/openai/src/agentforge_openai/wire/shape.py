@@ -18,6 +18,7 @@ class ChatTurnShape(TurnShape):
     replay_fields: tuple[str, ...]
     replay_required: str | None
     replay_extras: bool
+    audio_formats: frozenset[str] | None
 
     @classmethod
     def of(cls, endpoint: Endpoint[VendorRow], *, with_tools: bool, thinking: bool) -> ChatTurnShape:
@@ -34,4 +35,5 @@ class ChatTurnShape(TurnShape):
             replay_fields=fields,
             replay_required=row.replay_required if thinking and row.replay_required in fields else None,
             replay_extras=row.replay_extras,
+            audio_formats=row.audio_formats,
         )

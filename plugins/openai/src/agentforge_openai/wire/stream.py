@@ -63,6 +63,10 @@ class StreamDecoder:
         self._beginning = bytearray()
         self._ended = False
         self._has_choices = False
+        # How many calls were told complete, under which ids, and whether the next one has to wait for the end.
+        self._told = 0
+        self._told_ids: set[str] = set()
+        self._next_waits = False
         #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
         self.failure: ModelError | None = None
 
@@ -130,7 +134,8 @@ class StreamDecoder:
             )
         response = reply.response(self._answering)
         for index, request in enumerate(response.ai_message.tool_execution_requests):
-            events.append(ToolCallReady(request, index))
+            if index >= self._told:
+                events.append(ToolCallReady(request, index))
         events.append(ResponseDone(response))
         return events
 
@@ -218,10 +223,16 @@ class StreamDecoder:
             delta = choice.get("message")  # a server that streams a whole reply as one chunk
         self._has_choices = True
         word = choice.get("finish_reason")
+        if isinstance(delta, dict):
+            self._delta(delta, events)
         if isinstance(word, str) and word not in _NOT_YET:
+            if reply.finish_word is None and reply.calls:
+                self._next_waits = False
+                self._tell_complete(len(reply.calls), events)
             reply.finish_word = word
-        if not isinstance(delta, dict):
-            return
+
+    def _delta(self, delta: dict[str, Any], events: list[ChatEvent]) -> None:
+        reply = self._reply
         content = delta.get("content")
         if type(content) is str and len(delta) <= 2 and (len(delta) == 1 or "role" in delta):
             if content:
@@ -263,9 +274,25 @@ class StreamDecoder:
                 self._call(item, events)
 
     def _call(self, item: dict[str, Any], events: list[ChatEvent]) -> None:
+        before = len(self._reply.calls)
         position, text = self._calls.add(item)
+        if 0 < before < len(self._reply.calls):
+            self._tell_complete(before, events)
         call = self._reply.calls[position]
         name = call.name.strip()
         if self._answering.aliases:
             name = self._answering.aliases.get(name, name)
         events.append(ToolCallDelta(position, call.id or None, name or None, text))
+
+    def _tell_complete(self, count: int, events: list[ChatEvent]) -> None:
+        """Tell the first ``count`` calls, in their order, as far as nothing can be added to them: a further call has
+        begun or the reason has come, and they have an id, a name and a whole object. Pieces of calls may alternate, so
+        a call that lacks any of it waits for the end of the stream, and those behind it with it."""
+        while not self._next_waits and self._told < count:
+            call = self._reply.calls[self._told]
+            if not call.id or call.id in self._told_ids or not call.name or not is_object(call.text()):
+                self._next_waits = True
+                return
+            events.append(ToolCallReady(call.request(call.id, self._answering), self._told))
+            self._told_ids.add(call.id)
+            self._told += 1

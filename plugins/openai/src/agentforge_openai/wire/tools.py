@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentforge.model import Notice, ToolSpecification
-from agentforge.provider import Endpoint, ToolBlock, alias_map, alias_of, complete_schema, dump_bytes, make_strict
+from agentforge.provider import Endpoint, ToolBlock, alias_map, alias_of, dump_bytes, sent_schemas
 
 __all__ = ("encode_tools",)
 
@@ -14,21 +14,15 @@ def encode_tools(tools: tuple[ToolSpecification, ...], endpoint: Endpoint[Any]) 
     """All tools as one JSON array. Raises `UnsupportedFeatureError` when two names collide on the wire."""
     pattern = endpoint.profile.tool_name_pattern
     notices: list[Notice] = []
-    any_strict = False
+    schemas = sent_schemas(tools, endpoint, notices)
     wire: list[dict[str, object]] = []
-    for tool in tools:
+    for tool, schema in zip(tools, schemas, strict=True):
         function: dict[str, object] = {"name": alias_of(tool.name, pattern)}
         if tool.description:
             function["description"] = tool.description
-        parameters = complete_schema(tool.parameters.schema)
-        held: dict[str, object] | None = None
-        if tool.strict:
-            held = make_strict(parameters, f"tool {tool.name!r}", endpoint.row.strict_refuses, notices)
-        function["parameters"] = parameters if held is None else held
-        if held is not None:
-            any_strict = function["strict"] = True
-        elif endpoint.row.sends_strict_false:
-            function["strict"] = False
+        function["parameters"] = schema.parameters
+        if schema.strict or endpoint.row.sends_strict_false:
+            function["strict"] = schema.strict
         wire.append({"type": "function", "function": function})
     aliases = alias_map((tool.name for tool in tools), pattern)
-    return ToolBlock(dump_bytes(wire), aliases, any_strict, tuple(notices))
+    return ToolBlock(dump_bytes(wire), aliases, any(schema.asked for schema in schemas), tuple(notices))

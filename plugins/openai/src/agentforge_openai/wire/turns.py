@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-from agentforge.errors import ToolArgumentsError
+from agentforge.errors import ToolArgumentsError, UnsupportedFeatureError
 from agentforge.model import (
     AiMessage,
     ChatMessage,
@@ -47,7 +47,7 @@ def encode_turn(message: ChatMessage, shape: ChatTurnShape, notices: list[Notice
         content = dump_text(_result_text(message))
         return utf8(f'{{"role":"tool","tool_call_id":{dump_text(identity)},"content":{content}}}')
     if isinstance(message, SystemMessage):
-        return dump_bytes({"role": "system", "content": user_content(message.contents, shape, notices)})
+        return dump_bytes({"role": "system", "content": _system_text(message, shape)})
     wire: dict[str, object] = {"role": "user", "content": user_content(message.contents, shape, notices)}
     if message.name is not None:
         wire["name"] = message.name
@@ -63,6 +63,17 @@ def encode_result_media(message: ToolExecutionResultMessage, shape: ChatTurnShap
     head = {"type": "text", "text": f"Attached to the result of {message.tool_name} (call {identity}):"}
     parts = [wire_part(part, shape, notices) for part in media]
     return dump_bytes({"role": "user", "content": [head, *parts]})
+
+
+def _system_text(message: SystemMessage, shape: ChatTurnShape) -> str:
+    if any(not isinstance(part, (TextContent, ThinkingContent)) for part in message.contents):
+        raise UnsupportedFeatureError(
+            f"{shape.vendor} model {shape.model!r} does not support media in a system message (system_media)",
+            provider_code="unsupported_feature",
+            details={"vendor": shape.vendor, "model": shape.model, "feature": "system_media"},
+            next_step="Send images, sound and files in a user message.",
+        )
+    return message.text
 
 
 def _assistant(message: AiMessage, shape: ChatTurnShape, notices: list[Notice]) -> dict[str, Any]:

@@ -1,0 +1,3 @@
+"""The Messages form, both ways: pure functions without I/O, clocks or randomness."""
+
+__all__ = ()

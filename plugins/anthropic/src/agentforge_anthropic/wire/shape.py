@@ -1,0 +1,31 @@
+"""What shapes the bytes of a turn, and how turns are joined, in this form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentforge.provider import Endpoint, TurnShape
+from agentforge_anthropic.rows import MessagesRow
+
+__all__ = ("MessagesTurnShape",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesTurnShape(TurnShape):
+    """``system_in_place``: system messages may stand within the conversation; ``system_mark`` is what the last block
+    of the top-level instructions gets, so that the provider caches up to there; ``budget``: the model thinks within
+    one."""
+
+    system_in_place: bool
+    system_mark: bytes
+    budget: bool
+
+    @classmethod
+    def of(cls, endpoint: Endpoint[MessagesRow], *, budget: bool, system_mark: bytes) -> MessagesTurnShape:
+        """The shape of requests to this endpoint."""
+        return cls(
+            **cls.common(endpoint),
+            system_in_place=endpoint.row.family(endpoint.model).system_in_place,
+            system_mark=system_mark,
+            budget=budget,
+        )

@@ -1,0 +1,272 @@
+"""A streamed answer, bytes in and events out, in one pass."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agentforge.errors import ModelError, ProtocolError, StreamTruncatedError
+from agentforge.http import SseDecoder, request_id_of, unexpected_answer
+from agentforge.masking import Secrets
+from agentforge.model import (
+    ChatEvent,
+    ResponseDone,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallReady,
+    UsageEvent,
+)
+from agentforge.provider import MAX_BODY_BYTES, Answering, is_object, load, too_large
+from agentforge_anthropic.wire.errors import error_in_answer, holds_error
+from agentforge_anthropic.wire.reading import read_object
+from agentforge_anthropic.wire.reply import Block, Reply
+
+__all__ = ("StreamDecoder",)
+
+_NO_HEADERS: Mapping[str, str] = {}
+_SHOWN_BYTES = 16 * 1024  # of a body that is no event stream
+_FIELD = re.compile(rb"^(data|event|id|retry)?:", re.MULTILINE)
+
+
+class StreamDecoder:
+    """Decodes one stream: `feed` for each piece of the body, `finish` at its end.
+
+    Raises the error that an event carries, `ProtocolError` for an event that is not JSON (with its number), for a body
+    that is no event stream and past ``max_bytes`` of it, `StreamTruncatedError` when the body ends before the reply
+    did. Events and deltas of unknown types are passed over.
+    """
+
+    def __init__(
+        self,
+        answering: Answering,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        secrets: Secrets | None = None,
+        max_bytes: int = MAX_BODY_BYTES,
+    ) -> None:
+        self._answering = answering
+        self._max_bytes = self._left = max_bytes
+        self._status = status
+        self._headers = headers
+        self._secrets = secrets
+        self._sse = SseDecoder()
+        self._reply = Reply(answering)
+        self._open: dict[int, Block] = {}
+        self._texts: list[str] = []
+        self._number = 0
+        self._beginning = bytearray()
+        self._ended = False
+        self._has_message = False
+        #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
+        self.failure: ModelError | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the end mark has come; what follows it is not read."""
+        return self._ended
+
+    @property
+    def partial_text(self) -> str:
+        """The text so far."""
+        return "".join(self._texts)
+
+    def feed(self, chunk: bytes) -> list[ChatEvent]:
+        """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
+        these are returned and the error is left in ``failure``, so that what is seen does not hang on the cuts."""
+        events: list[ChatEvent] = []
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise too_large(self._max_bytes, self._headers, partial_text=self.partial_text)
+        try:
+            for data, kind, _ in self._sse.feed(chunk):
+                self._take(data, kind, events)
+        except ModelError as error:
+            if not events:
+                raise
+            self.failure = error
+        if not self._number and len(self._beginning) < _SHOWN_BYTES:
+            self._beginning += chunk
+        return events
+
+    def finish(self) -> list[ChatEvent]:
+        """The last events, `ResponseDone` at the end."""
+        if self.failure is not None:
+            raise self.failure
+        events: list[ChatEvent] = []
+        for event in self._sse.finish():
+            # A last event without its blank line may be whole or cut; cut JSON means a cut stream.
+            if event.event == "error" or is_object(event.data):
+                self._take(event.data, event.event, events)
+        if not self._ended and self._reply.stop_reason is None:
+            if self._is_no_stream():
+                raise unexpected_answer(
+                    self._status,
+                    self._headers,
+                    bytes(self._beginning),
+                    expected="an event stream",
+                    secrets=self._secrets,
+                )
+            raise StreamTruncatedError(
+                "the stream ended before the reply did: no stop reason and no message_stop",
+                partial_text=self.partial_text,
+                request_id=request_id_of(self._headers),
+            )
+        if not self._has_message:
+            raise ProtocolError(
+                "the stream ended without any message",
+                request_id=request_id_of(self._headers),
+                next_step="Check that base_url points at a Messages API.",
+            )
+        for block in list(self._open.values()):
+            self._close(block, events)
+        events.append(ResponseDone(self._reply.response()))
+        return events
+
+    def _is_no_stream(self) -> bool:
+        """Whether the body is something else altogether, such as a page of a gateway."""
+        if self._number:
+            return False
+        return not _FIELD.search(self._beginning) if self._beginning.strip() else self._status != 200
+
+    def _take(self, data: bytes, kind: str | None, events: list[ChatEvent]) -> None:
+        self._number += 1
+        if self._ended:
+            return
+        if kind == "error":
+            raise self._failure(data)
+        if not data or data.isspace():
+            return
+        try:
+            event = load(data.decode())
+        except (ValueError, RecursionError):
+            event, mended = read_object(data)
+            self._reply.mended = self._reply.mended or mended
+        if not isinstance(event, dict):
+            if data.strip() == b"[DONE]":
+                return  # of hosts that close every stream so
+            raise ProtocolError(
+                f"event {self._number} of the stream is not a JSON object",
+                request_id=request_id_of(self._headers),
+                details={"event": self._number, "partial_text": self.partial_text},
+            )
+        said = event.get("type")
+        if said == "content_block_delta":
+            self._delta(event, events)
+        elif said == "content_block_start":
+            self._start(event, events)
+        elif said == "content_block_stop":
+            index = event.get("index")
+            block = self._open.pop(index, None) if type(index) is int else None
+            if block is not None:
+                self._close(block, events)
+        elif said == "message_start":
+            self._message(event.get("message"), events)
+        elif said == "message_delta":
+            self._end(event, events)
+        elif said == "message_stop":
+            self._ended = True
+        elif holds_error(event):
+            raise self._error(event)
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def _message(self, message: object, events: list[ChatEvent]) -> None:
+        if not isinstance(message, dict):
+            return
+        self._has_message = True
+        self._reply.add_head(message)
+        if self._reply.usage:
+            events.append(UsageEvent(self._reply.token_usage()))
+        blocks = message.get("content")
+        for block in blocks if isinstance(blocks, list) else ():
+            # A host that streams a whole reply as one event.
+            if isinstance(block, dict):
+                self._close(self._begin(block, events), events)
+
+    def _end(self, event: Mapping[str, Any], events: list[ChatEvent]) -> None:
+        delta = event.get("delta")
+        if isinstance(delta, dict):
+            self._reply.add_end(delta)
+        if self._reply.add_usage(event.get("usage")):
+            events.append(UsageEvent(self._reply.token_usage()))
+
+    def _start(self, event: Mapping[str, Any], events: list[ChatEvent]) -> None:
+        data, index = event.get("content_block"), event.get("index")
+        if isinstance(data, dict) and type(index) is int:
+            self._has_message = True
+            self._open[index] = self._begin(data, events)
+
+    def _begin(self, data: dict[str, Any], events: list[ChatEvent]) -> Block:
+        block = self._reply.open(data)
+        if block.kind == "tool_use":
+            events.append(ToolCallDelta(block.number, block.identity, block.name or None, ""))
+        elif block.pieces:
+            self._say(block, block.pieces[0], events)
+        return block
+
+    def _say(self, block: Block, text: str, events: list[ChatEvent]) -> None:
+        if block.kind == "text":
+            self._texts.append(text)
+            events.append(TextDelta(text))
+        elif block.kind == "thinking":
+            events.append(ThinkingDelta(text))
+
+    def _delta(self, event: Mapping[str, Any], events: list[ChatEvent]) -> None:
+        index, delta = event.get("index"), event.get("delta")
+        block = self._open.get(index) if type(index) is int else None
+        if block is None or type(delta) is not dict:
+            return
+        kind = delta.get("type")
+        if kind == "text_delta" or kind == "thinking_delta":
+            text = delta.get("text" if kind == "text_delta" else "thinking")
+            if type(text) is str and text:
+                block.pieces.append(text)
+                self._say(block, text, events)
+        elif kind == "input_json_delta":
+            text = delta.get("partial_json")
+            if type(text) is str and text:
+                block.pieces.append(text)
+                if block.kind == "tool_use":
+                    events.append(ToolCallDelta(block.number, block.identity, block.name or None, text))
+        elif kind == "signature_delta":
+            block.data["signature"] = delta.get("signature")
+        elif kind == "citations_delta":
+            known = block.data.get("citations")
+            if isinstance(known, list):
+                known.append(delta.get("citation"))
+            else:
+                block.data["citations"] = [delta.get("citation")]
+        elif kind == "compaction_delta":
+            block.data.update({name: value for name, value in delta.items() if name != "type" and value is not None})
+
+    def _close(self, block: Block, events: list[ChatEvent]) -> None:
+        if block.kind == "tool_use":
+            told = self._reply.close(block)
+            if told:
+                events.append(ToolCallDelta(block.number, block.identity, block.name or None, told))
+            assert block.call is not None
+            events.append(ToolCallReady(block.call, block.number))
+        elif block.pieces and "input" in block.data:
+            # A tool that the provider runs; the block goes back with its whole input.
+            value, _ = read_object(block.text.encode())
+            block.data["input"] = value if value is not None else {}
+
+    # -- failures --------------------------------------------------------------------------------
+
+    def _failure(self, data: bytes) -> ModelError:
+        """The error of an event that is named one, whatever its data are."""
+        text = data.decode("utf-8", "replace")
+        try:
+            said = json.loads(text)
+        except (ValueError, RecursionError):
+            said = text
+        if not isinstance(said, dict):
+            said = {"error": said if isinstance(said, str) and said else "the stream was ended by an error"}
+        return self._error(said if holds_error(said) else {"error": said})
+
+    def _error(self, said: Mapping[str, Any]) -> ModelError:
+        return error_in_answer(said, headers=self._headers, secrets=self._secrets, partial_text=self.partial_text)

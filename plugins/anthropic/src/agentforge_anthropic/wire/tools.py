@@ -1,0 +1,28 @@
+"""The tool block of a request: schemas completed, strict where asked and possible, names fit for the vendor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentforge.model import Notice, ToolSpecification
+from agentforge.provider import Endpoint, ToolBlock, alias_map, alias_of, dump_bytes, sent_schemas
+
+__all__ = ("encode_tools",)
+
+
+def encode_tools(tools: tuple[ToolSpecification, ...], endpoint: Endpoint[Any]) -> ToolBlock:
+    """All tools as one JSON array. Raises `UnsupportedFeatureError` when two names collide on the wire."""
+    pattern = endpoint.profile.tool_name_pattern
+    notices: list[Notice] = []
+    wire: list[dict[str, object]] = []
+    sent = sent_schemas(tools, endpoint, notices)
+    for tool, schema in zip(tools, sent, strict=True):
+        item: dict[str, object] = {"name": alias_of(tool.name, pattern)}
+        if tool.description:
+            item["description"] = tool.description
+        item["input_schema"] = schema.parameters
+        if schema.strict:
+            item["strict"] = True
+        wire.append(item)
+    aliases = alias_map((tool.name for tool in tools), pattern)
+    return ToolBlock(dump_bytes(wire), aliases, any(schema.asked for schema in sent), tuple(notices))

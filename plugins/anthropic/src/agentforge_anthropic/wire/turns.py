@@ -1,0 +1,178 @@
+"""One message of ours to its blocks on the wire, separated by commas; `agentforge_anthropic.wire.joining` puts roles
+around them, as neighbours of one role become one message.
+
+Decisions the wire leaves to us:
+
+- Thinking and whatever the provider made of its own goes back to the same provider in its place, as it came; to
+  another it does not go at all.
+- The input of a call is an object. Argument text that is none stays visible to the model as
+  ``{"invalid_arguments": "the text"}``.
+- A turn of which nothing is left (an empty reply, thinking of another provider) is left out, as the API refuses empty
+  messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NoReturn
+
+from agentforge.errors import ToolArgumentsError
+from agentforge.model import (
+    AiMessage,
+    ChatMessage,
+    Content,
+    Notice,
+    ProviderState,
+    SystemMessage,
+    TextContent,
+    ThinkingContent,
+    ToolExecutionRequest,
+    ToolExecutionResultMessage,
+)
+from agentforge.provider import call_id_of, dump_bytes, dump_text, utf8
+from agentforge_anthropic.wire.media import content_blocks, is_said
+from agentforge_anthropic.wire.shape import MessagesTurnShape
+
+__all__ = ("INVALID_ARGUMENTS", "encode_turn", "has_own_thinking", "is_sent")
+
+#: The key under which the text of unreadable arguments is replayed.
+INVALID_ARGUMENTS = "invalid_arguments"
+_THINKING = ("thinking", "redacted_thinking")
+
+
+def encode_turn(message: ChatMessage, shape: MessagesTurnShape, notices: list[Notice]) -> bytes:
+    """The blocks of the message; what had to be left out is appended to ``notices``.
+
+    Raises `UnsupportedFeatureError` for content that the endpoint cannot take.
+    """
+    if isinstance(message, AiMessage):
+        return b",".join(_assistant(message, shape, notices))
+    if isinstance(message, ToolExecutionResultMessage):
+        return _result(message, shape, notices)
+    if isinstance(message, SystemMessage):
+        return b",".join(_system(message, shape, notices))
+    if message.name is not None:
+        notices.append(
+            Notice(
+                "user_name_left_out",
+                f"{shape.vendor} has no place for the name of a user; {message.name!r} was left out",
+                {"name": message.name},
+            )
+        )
+    return b",".join([dump_bytes(block) for block in content_blocks(message.contents, shape, notices)])
+
+
+def is_sent(message: ChatMessage, shape: MessagesTurnShape) -> bool:
+    """Whether the message has any block on this wire."""
+    if isinstance(message, ToolExecutionResultMessage):
+        return True
+    if not isinstance(message, AiMessage):
+        return any(is_said(part) for part in message.contents)
+    for part in message.contents:
+        if isinstance(part, ToolExecutionRequest):
+            return True
+        if isinstance(part, ThinkingContent):
+            if _own(part.provider_state, shape) is not None:
+                return True
+        elif isinstance(part, TextContent) and is_said(part):
+            return True
+    return False
+
+
+def has_own_thinking(message: AiMessage, provider: str) -> bool:
+    """Whether the turn begins with thinking of this provider, as a turn with calls must where there is a budget."""
+    for part in message.contents:
+        state = part.provider_state if isinstance(part, ThinkingContent) else None
+        if state is not None and state.provider == provider and state.data.get("type") in _THINKING:
+            return True
+        if isinstance(part, ToolExecutionRequest) or (isinstance(part, TextContent) and is_said(part)):
+            return False
+    return False
+
+
+def _assistant(message: AiMessage, shape: MessagesTurnShape, notices: list[Notice]) -> Iterator[bytes]:
+    for part in message.contents:
+        if isinstance(part, ToolExecutionRequest):
+            yield _call(part, shape)
+            continue
+        if isinstance(part, TextContent):
+            if is_said(part):
+                state = _own(part.provider_state, shape)
+                more = state.data if state is not None else {}
+                yield dump_bytes({"type": "text", "text": part.text, **more})
+        elif isinstance(part, ThinkingContent):
+            state = _own(part.provider_state, shape)
+            if state is not None:
+                yield dump_bytes(_block(part, state))
+        else:
+            notices.append(_media_left_out(part, shape))
+
+
+def _block(part: ThinkingContent, state: ProviderState) -> dict[str, object]:
+    """The block that the part was made of."""
+    if state.data.get("type") == "thinking":
+        return {**state.data, "thinking": part.text}
+    return dict(state.data)
+
+
+def _own(state: ProviderState | None, shape: MessagesTurnShape) -> ProviderState | None:
+    return state if state is not None and state.provider == shape.provider else None
+
+
+def _media_left_out(part: Content, shape: MessagesTurnShape) -> Notice:
+    return Notice(
+        "assistant_media_left_out",
+        f"{type(part).__name__} of an earlier reply cannot be sent back to {shape.vendor}; it was left out",
+    )
+
+
+def _call(call: ToolExecutionRequest, shape: MessagesTurnShape) -> bytes:
+    identity, name = call_id_of(call.id, shape.call_id_pattern), shape.wire_name(call.name)
+    state = _own(call.provider_state, shape)
+    more = (
+        "" if state is None else "".join(f",{dump_text(key)}:{dump_text(value)}" for key, value in state.data.items())
+    )
+    return utf8(
+        f'{{"type":"tool_use","id":{dump_text(identity)},"name":{dump_text(name)},"input":{_input(call)}{more}}}'
+    )
+
+
+def _input(call: ToolExecutionRequest) -> str:
+    text = call.arguments
+    try:
+        if isinstance(_load(text), dict):
+            return text
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return dump_text(call.arguments_as_map())
+    except ToolArgumentsError:
+        return dump_text({INVALID_ARGUMENTS: text})
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_load = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+def _result(message: ToolExecutionResultMessage, shape: MessagesTurnShape, notices: list[Notice]) -> bytes:
+    block: dict[str, object] = {"type": "tool_result", "tool_use_id": call_id_of(message.id, shape.call_id_pattern)}
+    said = [part for part in message.contents if is_said(part)]
+    if said:
+        only_text = all(isinstance(part, TextContent) for part in said)
+        block["content"] = message.text if only_text else list(content_blocks(said, shape, notices))
+    if message.is_error:
+        block["is_error"] = True
+    return dump_bytes(block)
+
+
+def _system(message: SystemMessage, shape: MessagesTurnShape, notices: list[Notice]) -> Iterator[bytes]:
+    for block in content_blocks(message.contents, shape, notices):
+        if block["type"] == "text":
+            yield dump_bytes(block)
+        else:
+            kind = "files" if block["type"] == "document" else "images"
+            yield dump_bytes({"type": "text", "text": shape.left_out(kind, f"{kind} in instructions", notices)})

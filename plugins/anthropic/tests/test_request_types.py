@@ -1,0 +1,232 @@
+"""Requests of ours fit the official package's request types, in which unknown keys are forbidden."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from agentforge.model import (
+    AiMessage,
+    ChatMessage,
+    ChatRequestParameters,
+    FileContent,
+    ImageContent,
+    ProviderState,
+    ResponseFormat,
+    SystemMessage,
+    TextContent,
+    ThinkingContent,
+    ToolChoice,
+    ToolExecutionRequest,
+    ToolExecutionResultMessage,
+    ToolSpecification,
+    UserMessage,
+)
+from agentforge_anthropic.rows import VERSIONS
+from plugins.anthropic.tests.request_types import checked
+from plugins.anthropic.tests.support import TIME, WEATHER, body_of
+
+STRICT = ToolSpecification(WEATHER.name, WEATHER.description, WEATHER.parameters, strict=True)
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+CALL = ToolExecutionRequest(
+    "toolu_1",
+    "get_weather",
+    '{"city": "Oslo"}',
+    provider_state=ProviderState("anthropic", {"caller": {"type": "direct"}}),
+)
+
+
+def state(**data: Any) -> ProviderState:
+    return ProviderState("anthropic", data)
+
+
+HISTORIES: dict[str, list[ChatMessage]] = {
+    "a question": [UserMessage("q")],
+    "instructions": [SystemMessage("be brief"), UserMessage("q")],
+    "later instructions": [UserMessage("q"), SystemMessage("be brief"), AiMessage("a"), UserMessage("q")],
+    "media": [
+        UserMessage(
+            [
+                TextContent("see"),
+                ImageContent(url="https://pics.example/a.png"),
+                ImageContent(data="QUJD"),
+                FileContent(data="QUJD", name="a.pdf"),
+                FileContent(url="https://docs.example/a.pdf"),
+                FileContent(data="QUJD", media_type="text/plain"),
+            ]
+        )
+    ],
+    "a loop": [
+        UserMessage("q"),
+        AiMessage(
+            [
+                ThinkingContent("hm", state(type="thinking", signature="s==")),
+                ThinkingContent("", state(type="redacted_thinking", data="x==")),
+                TextContent("I look."),
+                CALL,
+                ToolExecutionRequest("toolu_2", "get_time", "{}"),
+            ]
+        ),
+        ToolExecutionResultMessage("toolu_1", "get_weather", [TextContent("see"), ImageContent(data="QUJD")]),
+        ToolExecutionResultMessage("toolu_2", "get_time", "no clock", is_error=True),
+    ],
+    "tools of the provider": [
+        UserMessage("q"),
+        AiMessage(
+            [
+                ThinkingContent(
+                    "", state(type="server_tool_use", id="srvtoolu_1", name="web_search", input={"query": "x"})
+                ),
+                ThinkingContent(
+                    "",
+                    state(
+                        type="web_search_tool_result",
+                        tool_use_id="srvtoolu_1",
+                        content=[
+                            {
+                                "type": "web_search_result",
+                                "title": "t",
+                                "url": "https://a.example",
+                                "encrypted_content": "x==",
+                                "page_age": None,
+                            }
+                        ],
+                    ),
+                ),
+                TextContent(
+                    "rain",
+                    state(
+                        citations=[
+                            {
+                                "type": "web_search_result_location",
+                                "url": "https://a.example",
+                                "title": "t",
+                                "cited_text": "rain",
+                                "encrypted_index": "x==",
+                            }
+                        ]
+                    ),
+                ),
+            ]
+        ),
+        UserMessage("and?"),
+    ],
+    "the model first": [AiMessage("Hello!"), UserMessage("q")],
+    "foreign": [
+        UserMessage("q"),
+        AiMessage(
+            [
+                ThinkingContent("t", ProviderState("other", {"x": 1})),
+                ToolExecutionRequest("call|1", "files/read", "{bad", provider_state=ProviderState("other", {"y": 1})),
+            ],
+            provider_state=ProviderState("other", {"z": 1}),
+        ),
+        ToolExecutionResultMessage("call|1", "files/read", "x"),
+    ],
+}
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "limits": {"max_output_tokens": 5000, "stop": ["END"]},
+    "sampling": {"temperature": 0.5},
+    "tools": {"tools": [WEATHER, TIME]},
+    "strict": {"tools": [STRICT]},
+    "one at a time": {"tools": [WEATHER], "parallel_tool_calls": False},
+    "none": {"tools": [WEATHER], "tool_choice": "none"},
+    "forced": {"tools": [WEATHER], "tool_choice": "required", "parallel_tool_calls": False},
+    "one tool": {"tools": [WEATHER], "tool_choice": "get_weather"},
+    "allowed": {"tools": [WEATHER, TIME], "tool_choice": ToolChoice.allowed(["get_time"], required=True)},
+    "schema": {"response_format": ResponseFormat.json_schema(SCHEMA)},
+    "thinking": {"reasoning_effort": "high"},
+    "no thinking": {"reasoning_effort": "none"},
+    "the provider's own": {
+        "tools": [WEATHER],
+        "custom_parameters": {
+            "tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 2}],
+            "metadata": {"user_id": "u"},
+            "service_tier": "auto",
+        },
+    },
+}
+MODELS = ("claude-sonnet-4-5", "claude-opus-4-6", "claude-haiku-5-5")
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("asked", PARAMETERS)
+def test_every_request_fits_the_types(model: str, asked: str) -> None:
+    """Every history with every set of parameters, with all marks of the cache."""
+    parameters = ChatRequestParameters(**PARAMETERS[asked])
+    for history in HISTORIES.values():
+        settings = {"profile_overrides": LENIENT, "version": VERSIONS[-1], "cache": "all", "cache_ttl": "1h"}
+        body = body_of(history, parameters, model=model, **settings)
+        assert checked(body), (model, asked)
+
+
+#: What the models differ in is not the matter here; nor is sampling, which the types' version of the API has not.
+LENIENT = {"unsupported": {"sampling": "drop", "forced_choice_with_thinking": "drop"}}
+
+
+@pytest.mark.parametrize(
+    ("history", "asked"), list(itertools.product(("a loop", "media"), ("thinking", "schema", "strict")))
+)
+def test_the_beta_types_take_them_too(history: str, asked: str) -> None:
+    parameters = ChatRequestParameters(**PARAMETERS[asked])
+    assert checked(body_of(HISTORIES[history], parameters, model="claude-opus-4-8"), beta=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"surplus": 1},
+        {"max_tokens": None},
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "q", "surplus": 1}]}]},
+        {"tools": [{"name": "a", "input_schema": {"type": "object"}, "parameters": {}}]},
+        {"tool_choice": {"type": "required"}},
+        {"output_config": {"format": {"type": "json_schema", "schema": {}, "name": "x"}}},
+    ],
+)
+def test_the_check_finds_what_does_not_fit(change: dict[str, Any]) -> None:
+    """A test of the test: unknown keys, missing and wrong ones, at every depth."""
+    with pytest.raises(ValidationError):
+        checked({**body_of("q"), **change})
+
+
+texts = st.text(max_size=20)
+parts = st.one_of(
+    st.builds(TextContent, texts),
+    st.just(ThinkingContent("t", state(type="thinking", signature="s"))),
+    st.just(ThinkingContent("t", ProviderState("other", {"x": 1}))),
+    st.builds(
+        lambda arguments: ToolExecutionRequest("c", "get_weather", arguments), st.sampled_from(["{}", "", "{bad"])
+    ),
+)
+messages = st.one_of(
+    st.builds(UserMessage, texts),
+    st.builds(SystemMessage, texts),
+    st.builds(AiMessage, st.lists(parts, max_size=4)),
+    st.builds(lambda text: ToolExecutionResultMessage("c", "get_weather", text), texts),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(messages, max_size=6), st.sampled_from(MODELS))
+def test_any_history_becomes_a_valid_request(history: list[ChatMessage], model: str) -> None:
+    """Roles alternate, results stand first and answer the calls before them, no text is empty."""
+    body = body_of([*history, UserMessage("and?")], model=model)
+    assert checked(body)
+    turns = [entry for entry in body["messages"] if entry["role"] != "system"]
+    assert [entry["role"] for entry in turns] == ["user", "assistant"] * (len(turns) // 2) + ["user"]
+    waiting: list[str] = []
+    for entry in turns:
+        kinds = [block["type"] for block in entry["content"]]
+        results = [block["tool_use_id"] for block in entry["content"] if block["type"] == "tool_result"]
+        assert kinds[: len(results)] == ["tool_result"] * len(results)
+        if entry["role"] == "user":
+            assert results == waiting
+        waiting = [block["id"] for block in entry["content"] if block["type"] == "tool_use"]
+        assert len(set(waiting)) == len(waiting)
+        assert all(block["text"].strip() for block in entry["content"] if block["type"] == "text")

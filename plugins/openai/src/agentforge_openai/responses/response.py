@@ -1,0 +1,60 @@
+"""A plain answer to a `ChatResponse`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from agentforge.errors import ProtocolError
+from agentforge.http import request_id_of, unexpected_answer
+from agentforge.masking import Secrets
+from agentforge.model import ChatResponse
+from agentforge.provider import load, load_mended
+from agentforge_openai.responses.errors import error_of
+from agentforge_openai.responses.reply import Reply, ResponsesAnswering
+
+__all__ = ("decode_response",)
+
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+def decode_response(
+    content: bytes,
+    answering: ResponsesAnswering,
+    *,
+    headers: Mapping[str, str] = _NO_HEADERS,
+    secrets: Secrets | None = None,
+) -> ChatResponse:
+    """The reply in a body of status 2xx.
+
+    Raises `ProtocolError` for what is no answer of this form, and the error that a failed response means.
+    """
+    body, mended = _object(content, headers, secrets)
+    if body.get("error") or body.get("status") == "failed" or body.get("type") == "error":
+        raise error_of(body, headers=headers, secrets=secrets)
+    if not isinstance(body.get("output"), list):
+        raise ProtocolError(
+            "the answer has no list of output items",
+            request_id=request_id_of(headers),
+            next_step="Check that base_url points at a Responses API; for Chat Completions use openai.chat.",
+        )
+    reply = Reply(answering)
+    reply.mended = mended
+    reply.add_body(body)
+    reply.add_output()
+    return reply.response(raw_body=content)
+
+
+def _object(content: bytes, headers: Mapping[str, str], secrets: Secrets | None) -> tuple[dict[str, Any], bool]:
+    """The body, and whether numbers in it had to be replaced."""
+    body: Any = None
+    mended = False
+    try:
+        body = load(content.decode())
+    except (ValueError, RecursionError):
+        with suppress(ValueError, RecursionError):
+            body, mended = load_mended(content)  # another encoding, or numbers that are none
+    if not isinstance(body, dict):
+        raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=secrets)
+    return body, mended

@@ -1,0 +1,247 @@
+"""A streamed answer, bytes in and events out, in one pass.
+
+Items are known by their ``output_index``. What an event says of an item is shown; what the item is, the event
+``output_item.done`` says, and the last response object over that. Events of other kinds are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentforge.errors import ModelError, ProtocolError, StreamTruncatedError
+from agentforge.http import SseDecoder, request_id_of, unexpected_answer
+from agentforge.masking import Secrets
+from agentforge.model import ChatEvent, ResponseDone, UsageEvent
+from agentforge.provider import MAX_BODY_BYTES, is_object, load, load_mended, too_large
+from agentforge_openai.responses.errors import error_of
+from agentforge_openai.responses.items import CALLS
+from agentforge_openai.responses.reply import Reply, ResponsesAnswering
+from agentforge_openai.responses.showing import Showing
+
+__all__ = ("ResponsesDecoder",)
+
+_NO_HEADERS: Mapping[str, str] = {}
+_SHOWN_BYTES = 16 * 1024  # of a body that is no event stream
+_FIELD = re.compile(rb"^(data|event|id|retry)?:", re.MULTILINE)
+
+
+class ResponsesDecoder:
+    """Decodes one stream: `feed` for each piece of the body, `finish` at its end.
+
+    Raises the error that an event carries, `ProtocolError` for an event that is not JSON (with its number), for a body
+    that is no event stream and past ``max_bytes`` (64 MiB), `StreamTruncatedError` when the body ends before the
+    response did.
+    """
+
+    def __init__(
+        self,
+        answering: ResponsesAnswering,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        secrets: Secrets | None = None,
+        max_bytes: int = MAX_BODY_BYTES,
+    ) -> None:
+        self._max_bytes = self._left = max_bytes
+        self._status = status
+        self._headers = headers
+        self._secrets = secrets
+        self._sse = SseDecoder()
+        self._reply = Reply(answering)
+        self._showing = Showing(self._reply)
+        self._number = 0
+        self._is_ours = False
+        self._beginning = bytearray()
+        self._ended = False
+        #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
+        self.failure: ModelError | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last event of the response has come; what follows it is not read."""
+        return self._ended
+
+    @property
+    def partial_text(self) -> str:
+        """The text so far."""
+        return "".join(self._showing.texts)
+
+    def feed(self, chunk: bytes) -> list[ChatEvent]:
+        """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
+        these are returned and the error is left in ``failure``, so that what is seen does not hang on the cuts."""
+        events: list[ChatEvent] = []
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise too_large(self._max_bytes, self._headers, partial_text=self.partial_text)
+        try:
+            for data, kind, _ in self._sse.feed(chunk):
+                self._take(data, kind, events)
+        except ModelError as error:
+            if not events:
+                raise
+            self.failure = error
+        if not self._number and len(self._beginning) < _SHOWN_BYTES:
+            self._beginning += chunk
+        return events
+
+    def finish(self) -> list[ChatEvent]:
+        """The last events, `ResponseDone` at the end."""
+        if self.failure is not None:
+            raise self.failure
+        events: list[ChatEvent] = []
+        for event in self._sse.finish():
+            # A last event without its blank line may be whole or cut; cut JSON means a cut stream.
+            if event.event == "error" or is_object(event.data):
+                self._take(event.data, event.event, events)
+        if not self._ended:
+            raise self._early_end()
+        events += self._showing.rest()
+        events.append(ResponseDone(self._reply.response()))
+        return events
+
+    def _early_end(self) -> ModelError:
+        if self._is_no_stream():
+            return unexpected_answer(
+                self._status,
+                self._headers,
+                bytes(self._beginning),
+                expected="an event stream",
+                secrets=self._secrets,
+            )
+        if self._number and not self._is_ours:
+            return ProtocolError(
+                "the stream ended without any event of a response",
+                request_id=request_id_of(self._headers),
+                next_step="Check that base_url points at a Responses API; for Chat Completions use openai.chat.",
+            )
+        return StreamTruncatedError(
+            "the stream ended before the response did",
+            partial_text=self.partial_text,
+            request_id=request_id_of(self._headers),
+        )
+
+    def _is_no_stream(self) -> bool:
+        """Whether the body is something else altogether, such as a page of a gateway."""
+        if self._number:
+            return False
+        return not _FIELD.search(self._beginning) if self._beginning.strip() else self._status != 200
+
+    def _take(self, data: bytes, named: str | None, events: list[ChatEvent]) -> None:
+        kind = named or ""
+        self._number += 1
+        if self._ended or not (kind.startswith("response.") or kind in ("", "message", "error")):
+            return
+        if data[:1] != b"{" and (not data or data.isspace() or data.strip() == b"[DONE]"):
+            return
+        try:
+            event = load(data.decode())
+        except (ValueError, RecursionError):
+            event = self._mended(data)
+        if not isinstance(event, dict):
+            if kind == "error":
+                event = {"message": data.decode("utf-8", "replace")}
+            else:
+                raise ProtocolError(
+                    f"event {self._number} of the stream is not a JSON object",
+                    request_id=request_id_of(self._headers),
+                    details={"event": self._number, "partial_text": self.partial_text},
+                )
+        said = event.get("type")
+        if not isinstance(said, str):
+            said = "error" if event.get("error") else kind
+        elif kind == "error" and said not in _HANDLERS:
+            said = kind
+        self._is_ours = self._is_ours or said.startswith("response.")
+        handler = _HANDLERS.get(said)
+        if handler is not None:
+            handler(self, event, events)
+
+    def _mended(self, data: bytes) -> object:
+        """An event with numbers that JSON has not; ``None`` for one that is no JSON at all."""
+        try:
+            event, mended = load_mended(data.decode())
+        except (ValueError, RecursionError):
+            return None
+        self._reply.mended = self._reply.mended or mended
+        return event
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def _on_error(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        raise error_of(event, headers=self._headers, secrets=self._secrets, partial_text=self.partial_text)
+
+    def _on_failed(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        self._on_error(_inner(event), events)
+
+    def _on_response(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        self._reply.add_body(_inner(event))
+
+    def _on_end(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        response = _inner(event)
+        if response.get("error"):
+            self._on_error(response, events)
+        self._ended = True
+        if "status" not in response:
+            response = {**response, "status": str(event["type"]).removeprefix("response.")}
+        self._reply.add_body(response)
+        if self._reply.usage is not None:
+            events.append(UsageEvent(self._reply.token_usage))
+        self._reply.add_output()
+
+    def _on_added(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        item = event.get("item")
+        if isinstance(item, dict) and item.get("type") in CALLS:
+            events += self._showing.opened(_place(event), item)
+
+    def _on_done(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        item, at = event.get("item"), _place(event)
+        if not isinstance(item, dict):
+            return
+        self._reply.items[at] = item
+        events += self._showing.done(at, item)
+
+    def _on_text(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        events += self._showing.text(_place(event), event.get("delta"))
+
+    def _on_summary(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        events += self._showing.thinking(_place(event), "summary", event.get("summary_index"), event.get("delta"))
+
+    def _on_reasoning(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        events += self._showing.thinking(_place(event), "content", event.get("content_index"), event.get("delta"))
+
+    def _on_arguments(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        delta = event.get("delta")
+        if isinstance(delta, str) and delta:
+            events += self._showing.arguments(_place(event), delta)
+
+
+def _inner(event: Mapping[str, Any]) -> dict[str, Any]:
+    response = event.get("response")
+    return response if isinstance(response, dict) else {}
+
+
+def _place(event: Mapping[str, Any]) -> int:
+    at = event.get("output_index")
+    return at if isinstance(at, int) else 0
+
+
+_HANDLERS: Mapping[str, Callable[[ResponsesDecoder, dict[str, Any], list[ChatEvent]], None]] = {
+    "error": ResponsesDecoder._on_error,
+    "response.created": ResponsesDecoder._on_response,
+    "response.queued": ResponsesDecoder._on_response,
+    "response.in_progress": ResponsesDecoder._on_response,
+    "response.completed": ResponsesDecoder._on_end,
+    "response.incomplete": ResponsesDecoder._on_end,
+    "response.cancelled": ResponsesDecoder._on_end,
+    "response.failed": ResponsesDecoder._on_failed,
+    "response.output_item.added": ResponsesDecoder._on_added,
+    "response.output_item.done": ResponsesDecoder._on_done,
+    "response.output_text.delta": ResponsesDecoder._on_text,
+    "response.refusal.delta": ResponsesDecoder._on_text,
+    "response.reasoning_summary_text.delta": ResponsesDecoder._on_summary,
+    "response.reasoning_text.delta": ResponsesDecoder._on_reasoning,
+    "response.function_call_arguments.delta": ResponsesDecoder._on_arguments,
+    "response.custom_tool_call_input.delta": ResponsesDecoder._on_arguments,
+}

@@ -1,0 +1,412 @@
+"""Strict schemas, looked at without the compiler: whether one is inside its subset, schemas to compile, and instances.
+
+Nothing here uses what it judges: walking, counting and references are written out once more, in the plainest way.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jsonschema_rs
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from agentforge.errors import ToolArgumentsError, ToolDeclarationError
+from agentforge.model import ToolParameters, ToolSpecification
+from agentforge.tool.execution.schema_validator import SchemaValidator
+from agentforge.tool.spec import SchemaNote, SchemaSubset, compile_schema
+from agentforge.tool.spec.reshaping import Reshaper
+
+__all__ = (
+    "CALM",
+    "GOOD_PATTERNS",
+    "holds_what_it_promises",
+    "instances_of",
+    "is_inside_and_stays",
+    "outside",
+    "schemas",
+)
+
+# A busy machine is no fault of the code: no example has a time limit.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+GOOD_PATTERNS = {"^a+$": "aa", "^[a-c]{1,2}$": "b", "x": "xyz"}
+_BAD_PATTERNS = {"^(?=a)a": "a", r"^(a)\1$": "aa", r"\bx\b": "x", "^a{2,300}$": "aaa"}
+_FORMATS = {
+    "date": "2026-01-31",
+    "uuid": "5f0c6f0e-8a3b-4f0e-9d53-3f2f3a1f6a10",
+    "uri": "https://a.example/",
+    "iban": "x",
+}
+
+
+# -- inside a subset? ----------------------------------------------------------------------------
+
+
+def outside(schema: Any, subset: SchemaSubset) -> list[str]:
+    """What of a compiled schema is not in the subset."""
+    found: list[str] = []
+    if schema.get("type") != "object" or "anyOf" in schema:
+        found.append("the root is no object")
+    definitions = schema.get("$defs", {})
+    for node, place, parent in _nodes(schema, "#", ""):
+        found.extend(f"{place}: {text}" for text in _faults(node, place, parent, schema, subset))
+    used = {node["$ref"] for node, _, _ in _nodes(schema, "#", "") if "$ref" in node}
+    for name in definitions:
+        if f"#/$defs/{name}" not in used:
+            found.append(f"definition {name} is not used")
+    limits = subset.limits
+    counts = {
+        "levels": (_levels(schema, schema, ()), limits.levels),
+        "properties": (sum(len(n.get("properties", {})) for n, _, _ in _nodes(schema, "#", "")), limits.properties),
+        "enum values": (sum(len(n.get("enum", ())) for n, _, _ in _nodes(schema, "#", "")), limits.enum_values),
+        "optional properties": (
+            sum(len(set(n.get("properties", {})) - set(n.get("required", ()))) for n, _, _ in _nodes(schema, "#", "")),
+            limits.optionals,
+        ),
+        "unions": (
+            sum(
+                parent == "properties" and ("anyOf" in n or isinstance(n.get("type"), list))
+                for n, _, parent in _nodes(schema, "#", "")
+            ),
+            limits.unions,
+        ),
+    }
+    found.extend(f"{n} {what}" for what, (n, most) in counts.items() if most is not None and n > most)
+    if not subset.recursion and _is_recursive(schema, schema, ()):
+        found.append("it is recursive")
+    return found
+
+
+def _nodes(node: Any, place: str, parent: str) -> Iterator[tuple[dict[str, Any], str, str]]:
+    assert isinstance(node, dict), (place, node)
+    yield node, place, parent
+    for key in ("properties", "$defs"):
+        for name, inner in node.get(key, {}).items():
+            yield from _nodes(inner, f"{place}/{key}/{name}", key)
+    for key in ("anyOf", "prefixItems"):
+        for index, inner in enumerate(node.get(key, ())):
+            yield from _nodes(inner, f"{place}/{key}/{index}", key)
+    if isinstance(node.get("items"), dict):
+        yield from _nodes(node["items"], f"{place}/items", "items")
+
+
+def _faults(node: dict[str, Any], place: str, parent: str, root: Any, subset: SchemaSubset) -> Iterator[str]:
+    known = {"type", "description", "properties", "required", "items", "anyOf", "enum"} | set(subset.allowed)
+    known |= {"const"} if subset.const else set()
+    known |= {"$ref"} if subset.references == "$defs" else set()
+    known |= {"additionalProperties"} if subset.says_closed else set()
+    known |= {"nullable"} if subset.null == "nullable" else set()
+    known |= {"$defs"} if node is root else set()
+    if set(node) - known:
+        yield f"has {sorted(set(node) - known)}"
+    if "$ref" in node:
+        if len(node) > 1:
+            yield "a reference is not alone"
+        if parent == "anyOf" and not subset.references_in_choices:
+            yield "a reference is a branch"
+        if node["$ref"] != "#" and node["$ref"].removeprefix("#/$defs/") not in root.get("$defs", {}):
+            yield "a reference leads nowhere"
+        return
+    if not {"type", "anyOf", "enum", "const"} & set(node):
+        yield "says nothing of its type"
+    kinds = node.get("type", [])
+    refused = {"all": set(), "scalars": {"object", "array"}, "none": set(kinds)}[subset.type_lists]
+    if isinstance(kinds, list) and len(kinds) > 1 and refused & set(kinds):
+        yield f"has the list of types {kinds}"
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if "null" in kinds and subset.null == "nullable" and len(kinds) > 1:
+        yield "null is one of several types"
+    if "object" in kinds or "properties" in node:
+        yield from _object_faults(node, place, subset)
+    if "array" in kinds and not node.get("items") and not node.get("prefixItems"):
+        yield "a list of anything"
+    if "format" in node and node["format"] not in subset.formats:
+        yield "unknown format"
+    if "pattern" in node and not _is_good_pattern(node["pattern"], subset):
+        yield "a refused pattern"
+    if subset.most_min_items is not None and node.get("minItems", 0) > subset.most_min_items:
+        yield "too high minItems"
+    for value in node.get("enum", ()):
+        kind = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}.get(type(value))
+        if kind not in subset.enum_types:
+            yield f"a value {value!r} in an enum"
+
+
+def _object_faults(node: dict[str, Any], place: str, subset: SchemaSubset) -> Iterator[str]:
+    if not isinstance(node.get("properties"), dict):
+        yield "no properties"
+        return
+    if subset.says_closed and node.get("additionalProperties") is not False:
+        yield "not closed"
+    if subset.optional == "nullable" and node.get("required") != list(node["properties"]):
+        yield "not all is required"
+    if not set(node.get("required", ())) <= set(node["properties"]):
+        yield "what is required is not declared"
+    if not node["properties"] and not subset.empty_objects and place != "#":
+        yield "no properties inside"
+
+
+def _is_good_pattern(pattern: str, subset: SchemaSubset) -> bool:
+    plain = re.sub(r"\[[^\]]*\]", "", pattern)
+    if subset.no_look_around and re.search(r"\(\?<?[=!]", plain):
+        return False
+    if subset.no_back_references and re.search(r"\\[1-9]", plain):
+        return False
+    if subset.no_word_boundaries and re.search(r"\\[bB]", plain):
+        return False
+    most = subset.most_repeats
+    return most is None or all(
+        int(n) <= most for each in re.findall(r"\{([\d,]*)\}", plain) for n in re.findall(r"\d+", each)
+    )
+
+
+def _levels(node: Any, root: Any, inside: tuple[str, ...]) -> int:
+    if "$ref" in node:
+        reference = node["$ref"]
+        if reference in inside or reference == "#":
+            return 0
+        return _levels(root["$defs"][reference.removeprefix("#/$defs/")], root, (*inside, reference))
+    parts = [*node.get("properties", {}).values(), *node.get("anyOf", ()), *node.get("prefixItems", ())]
+    parts += [node["items"]] if isinstance(node.get("items"), dict) else []
+    return ("properties" in node) + max([0, *(_levels(part, root, inside) for part in parts)])
+
+
+def _is_recursive(node: Any, root: Any, inside: tuple[str, ...]) -> bool:
+    if "$ref" in node:
+        reference = node["$ref"]
+        if reference in inside or reference == "#":
+            return True
+        return _is_recursive(root["$defs"][reference.removeprefix("#/$defs/")], root, (*inside, reference))
+    parts = [*node.get("properties", {}).values(), *node.get("anyOf", ()), *node.get("prefixItems", ())]
+    parts += [node["items"]] if isinstance(node.get("items"), dict) else []
+    return any(_is_recursive(part, root, inside) for part in parts)
+
+
+# -- schemas to compile --------------------------------------------------------------------------
+
+_SCALARS = st.one_of(
+    st.sampled_from(
+        [
+            {"type": "string"},
+            {"type": "integer"},
+            {"type": "number", "minimum": -3, "exclusiveMaximum": 10},
+            {"type": "boolean"},
+            {"type": "null"},
+            {"type": ["string", "null"], "maxLength": 3},
+            {"type": ["integer", "string"], "minimum": 2},
+            {"type": "string", "minLength": 2, "description": "a text"},
+            {"type": "integer", "multipleOf": 2, "default": 4},
+            {"enum": ["a", "b"]},
+            {"type": "string", "enum": ["a", "b", "c", None]},
+            {"type": ["string", "null"], "enum": ["a", None]},
+            {"enum": [1, "1", None, True]},
+            {"const": "k"},
+            {"const": 3, "type": "integer"},
+            {"type": "string", "not": {"const": "x"}},
+            {"title": "T", "type": "integer", "examples": [1], "x-note": [1]},
+        ]
+    ),
+    st.sampled_from(sorted(GOOD_PATTERNS) + sorted(_BAD_PATTERNS)).map(lambda p: {"type": "string", "pattern": p}),
+    st.sampled_from(sorted(_FORMATS)).map(lambda f: {"type": "string", "format": f}),
+    st.sampled_from("AB").map(lambda name: {"$ref": f"#/$defs/{name}"}),
+    st.sampled_from("AB").map(lambda name: {"$ref": f"#/$defs/{name}", "description": "that one"}),
+    st.sampled_from([{"$ref": "#/properties/a"}, {"$ref": "#"}, {}, True, False]),
+)
+_NAMES = st.sampled_from(["a", "b", "c", "type", "$ref"])
+
+
+def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.builds(
+        lambda properties, needed, more: {
+            "type": "object",
+            "properties": properties,
+            "required": [name for name in properties if name in needed],
+            **more,
+        },
+        st.dictionaries(_NAMES, inner, max_size=3),
+        st.sets(_NAMES),
+        st.sampled_from(
+            [
+                {},
+                {"additionalProperties": False},
+                {"unevaluatedProperties": False},
+                {"additionalProperties": True},
+                {"minProperties": 1},
+                {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+                {"dependentRequired": {"a": ["b"]}},
+            ]
+        ),
+    )
+
+
+def _tagged(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Alternatives that a constant tells apart."""
+    tag = st.sampled_from(["cat", "dog", "owl"])
+    one = st.builds(
+        lambda kind, more: {
+            "type": "object",
+            "properties": {"kind": {"const": kind}, "more": more},
+            "required": ["kind"],
+        },
+        tag,
+        inner,
+    )
+    return st.lists(one, min_size=1, max_size=3).map(lambda parts: {"oneOf": parts})
+
+
+def _composed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    some = st.lists(inner, min_size=1, max_size=3)
+    return st.one_of(
+        _objects(inner),
+        _objects(inner),
+        _tagged(inner),
+        st.builds(
+            lambda item, more: {"type": "array", "items": item, **more},
+            inner,
+            st.sampled_from([{}, {"minItems": 1}, {"minItems": 2, "maxItems": 3}, {"uniqueItems": True}]),
+        ),
+        st.builds(
+            lambda places, more: {"type": "array", "prefixItems": places, **more},
+            some,
+            st.sampled_from([{}, {"items": False}, {"items": {"type": "integer"}}, {"minItems": 1, "maxItems": 2}]),
+        ),
+        some.map(lambda parts: {"anyOf": parts}),
+        some.map(lambda parts: {"oneOf": parts}),
+        some.map(lambda parts: {"allOf": parts}),
+        st.builds(lambda base, parts: {**base, "allOf": parts}, _objects(inner), some),
+        st.builds(lambda base, parts: {**base, "anyOf": parts}, _objects(inner), some),
+        st.builds(lambda parts, text: {"anyOf": parts, "description": text}, some, st.just("a choice")),
+    )
+
+
+_ANY = st.recursive(_SCALARS, _composed, max_leaves=8)
+
+
+def schemas() -> st.SearchStrategy[dict[str, Any]]:
+    """Schemas of parameters: in all dialects' ways, some recursive, some of no strict form."""
+    return st.builds(
+        lambda root, a, b: {**root, "$defs": {"A": a, "B": b, "unused": {"type": "string"}}},
+        _objects(_ANY),
+        _ANY,
+        _ANY,
+    )
+
+
+# -- instances -----------------------------------------------------------------------------------
+
+
+def instances_of(schema: Any, dice: random.Random, count: int) -> Iterator[dict[str, Any]]:
+    """Instances of a compiled schema."""
+    check = jsonschema_rs.validator_for(schema)
+    for _ in range(count * 4):
+        try:
+            made = _instance(schema, schema, dice, 0)
+        except RecursionError:  # it has none: it must hold itself
+            return
+        if check.is_valid(made):
+            yield made
+            count -= 1
+        if not count:
+            return
+
+
+def _instance(node: Any, root: Any, dice: random.Random, depth: int) -> Any:
+    if depth > 60:
+        raise RecursionError
+    if "$ref" in node:
+        reference = node["$ref"]
+        target = root if reference == "#" else root["$defs"][reference.removeprefix("#/$defs/")]
+        return _instance(target, root, dice, depth + 1)
+    if node.get("nullable") and dice.random() < 0.3 + depth / 6:
+        return None
+    if "anyOf" in node:
+        simple = [part for part in node["anyOf"] if not {"$ref", "properties", "anyOf", "items"} & set(part)]
+        return _instance(dice.choice(simple if simple and depth > 4 else node["anyOf"]), root, dice, depth + 1)
+    if "const" in node:
+        return node["const"]
+    if "enum" in node:
+        return dice.choice(node["enum"])
+    kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
+    kind = "null" if "null" in kinds and depth > 4 else dice.choice(kinds)
+    if kind == "object":
+        needed = node.get("required", ())
+        given = [name for name in node["properties"] if name in needed or (depth < 4 and dice.random() < 0.6)]
+        return {name: _instance(node["properties"][name], root, dice, depth + 1) for name in given}
+    if kind == "array":
+        least, places = node.get("minItems", 0), node.get("prefixItems", [])
+        rest = node.get("items", {"type": "null"})
+        most = len(places) if rest is False else 4
+        length = dice.randint(least, min(node.get("maxItems", 4), max(least, most if depth < 4 else 0)))
+        parts = [places[index] if index < len(places) else rest for index in range(length)]
+        return [_instance(part, root, dice, depth + 1) for part in parts if part is not False]
+    return _scalar(kind, node, dice)
+
+
+def _scalar(kind: str, node: Mapping[str, Any], dice: random.Random) -> Any:
+    if kind == "string":
+        if "pattern" in node:
+            known = {**GOOD_PATTERNS, **_BAD_PATTERNS}
+            return known.get(node["pattern"]) or dice.choice(["0", "12", "0.5", "a", "abc", "A1", "2026-01-31"])
+        return _FORMATS.get(node.get("format", ""), dice.choice(["", "a", "x", "aa", "xyz", "kind", "text"]))
+    if kind == "integer":
+        return dice.choice([-4, 0, 1, 2, 3, 4, 6, 12])
+    if kind == "number":
+        return dice.choice([-4.5, -3, 0, 0.5, 2.0, 9.75, 10, 11])
+    return {"boolean": dice.random() < 0.5, "null": None}[kind]
+
+
+def is_inside_and_stays(schema: dict[str, Any], subset: SchemaSubset) -> None:
+    """Assert that the strict form is in the subset and its own strict form, and that the input is not changed."""
+    before = copy.deepcopy(schema)
+    made = compile_schema(schema, subset)
+    assert schema == before
+    if made.problems:
+        return
+    assert outside(made.schema, subset) == []
+    again = compile_schema(made.schema, subset)
+    assert (again.schema, again.problems, again.notices, again.size) == (made.schema, (), (), made.size)
+
+
+def holds_what_it_promises(schema: dict[str, Any], subset: SchemaSubset, seed: int) -> int:
+    """Assert that what is valid in the strict form is valid after its nulls were removed, or that the notices say which
+    keyword it may break; how many instances were looked at."""
+    made = compile_schema(schema, subset)
+    if made.problems:
+        return 0
+    try:
+        tool = SchemaValidator(ToolSpecification("t", parameters=ToolParameters(schema), strict="auto"))
+    except ToolDeclarationError:  # a circle of references: no tool can have it
+        return 0
+    check = jsonschema_rs.validator_for(schema)
+    looked_at = 0
+    for instance in instances_of(made.schema, random.Random(seed), 6):
+        looked_at += 1
+        given = Reshaper(schema, text_to_number=False, drop_nulls=True).reshape(instance)
+        errors = list(check.iter_errors(given))
+        unexplained = [str(error) for error in errors if not _is_explained(error, made.notices)]
+        assert not unexplained, (made.schema, instance, given, unexplained, made.notices)
+        if not errors and not any(note.code == "order" for note in made.notices):
+            try:
+                tool(instance)
+            except ToolArgumentsError as error:  # a schema that costs too much to check
+                assert "too deep or too many" in str(error), (made.schema, instance)  # noqa: PT017
+    return looked_at
+
+
+def _is_explained(error: Any, notices: tuple[SchemaNote, ...]) -> bool:
+    """Whether a notice says that the strict form does not hold this."""
+    told = " ".join(note.text for note in notices)
+    codes = {note.code for note in notices}
+    if "order" in codes and any(isinstance(step, int) for step in error.instance_path):
+        return True
+    keyword = [step for step in error.schema_path if isinstance(step, str)][-1]
+    if keyword in ("anyOf", "oneOf"):  # which alternative a value was meant for, such an error does not say
+        return bool(notices)
+    if keyword == "required":
+        return "which properties must be given" in told or "dependent" in told
+    return keyword in told or (keyword == "items" and "maxItems" in told)
