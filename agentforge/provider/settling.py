@@ -163,7 +163,8 @@ def _tools_beside_effort(settled: Settled, endpoint: Endpoint[Any]) -> None:
         endpoint.refuse(
             "tools_with_thinking",
             "tools beside a reasoning effort on this API",
-            "Set reasoning_effort='none', or call the model through the vendor's Responses API, which takes both.",
+            "Set reasoning_effort='none', or call the model through the vendor's Responses API, which takes both; "
+            "tools_need_responses='responses' does that by itself.",
         )
     settled.change(reasoning_effort="none")
     settled.dropped(endpoint, "tools_with_thinking", "tools beside a reasoning effort on this API")
