@@ -17,7 +17,7 @@ from agentforge.plugin.json_schema import configuration_schema
 from tests.docs.test_examples import CONFIGURATION, PAGES, ROOT, Block, blocks_of
 
 #: Types that a page makes itself, under names of its own.
-OF_THE_PAGE = re.compile(r"(notes|words)\.\w+")
+OF_THE_PAGE = re.compile(r"(acme|notes|words)\.\w+")
 SHOWN = [
     (page, block)
     for page in PAGES

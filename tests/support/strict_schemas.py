@@ -386,15 +386,19 @@ def holds_what_it_promises(schema: dict[str, Any], subset: SchemaSubset, seed: i
     looked_at = 0
     for instance in instances_of(made.schema, random.Random(seed), 6):
         looked_at += 1
+        refused = ""
+        try:
+            tool(instance)
+        except ToolArgumentsError as error:
+            refused = str(error)
+        if "too deep or too many" in refused:  # a schema that costs too much to check, such as one that is only itself
+            continue
         given = Reshaper(schema, text_to_number=False, drop_nulls=True).reshape(instance)
         errors = list(check.iter_errors(given))
         unexplained = [str(error) for error in errors if not _is_explained(error, made.notices)]
         assert not unexplained, (made.schema, instance, given, unexplained, made.notices)
-        if not errors and not any(note.code == "order" for note in made.notices):
-            try:
-                tool(instance)
-            except ToolArgumentsError as error:  # a schema that costs too much to check
-                assert "too deep or too many" in str(error), (made.schema, instance)  # noqa: PT017
+        # What one place of a list is told of, another one may not declare.
+        assert errors or not refused or any(note.code == "order" for note in made.notices), (instance, refused)
     return looked_at
 
 
@@ -405,7 +409,8 @@ def _is_explained(error: Any, notices: tuple[SchemaNote, ...]) -> bool:
     if "order" in codes and any(isinstance(step, int) for step in error.instance_path):
         return True
     keyword = [step for step in error.schema_path if isinstance(step, str)][-1]
-    if keyword in ("anyOf", "oneOf"):  # which alternative a value was meant for, such an error does not say
+    if keyword in ("anyOf", "oneOf", "unevaluatedProperties"):
+        # Which alternative a value was meant for, or what of it did not hold, such an error does not say.
         return bool(notices)
     if keyword == "required":
         return "which properties must be given" in told or "dependent" in told

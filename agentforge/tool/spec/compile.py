@@ -210,7 +210,7 @@ class _Compiler(PlainSchemas):
         if nullable:
             branches.remove({"type": "null"})
         description = self.description(head, path)
-        if len(branches) == 1 and "$ref" not in branches[0]:
+        if len(branches) == 1 and not (description and "$ref" in branches[0]):
             made = described(branches[0], description)
         else:
             made = {"anyOf": branches, **({"description": description} if description else {})}

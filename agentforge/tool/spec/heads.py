@@ -29,7 +29,8 @@ Refs: TypeAlias = frozenset[str]
 _NONE: Refs = frozenset()
 _NOTES = ANNOTATIONS | {LOST}
 _MOST_BRANCHES = 64
-_MOST_MERGED = 4_000
+_MOST_LOOKED_AT = 256
+_MOST_MERGED = 20_000
 _DEEPEST = 4
 _APPLIED = frozenset({"$ref", "allOf", "anyOf", "oneOf", "nullable", "unevaluatedProperties", "$defs", "definitions"})
 _CONSTRAINING = frozenset(
@@ -87,21 +88,26 @@ class Heads:
             raise SchemaFaultError("reference", f"the reference {reference[:200]!r} is not inside the schema")
         return found
 
-    def takes_null(self, node: Any, inside: Refs = _NONE) -> bool:
+    def takes_null(self, node: Any) -> bool:
         """Whether null fits, as far as heads tell; where there is none, it may."""
-        try:
-            found = self.head(node, through=True)
-        except SchemaFaultError:
-            return True
-        if found is None:
-            return False
-        if "anyOf" not in found:
-            kinds = types_of(found)
-            return not kinds or "null" in kinds
-        for branch in found["anyOf"]:
-            reference = branch.get("$ref") if isinstance(branch, Mapping) else None
-            if reference not in inside and self.takes_null(branch, inside | {reference} if reference else inside):
+        left, seen = [node], [node]
+        while left:
+            try:
+                found = self.head(left.pop(), through=True)
+            except SchemaFaultError:
                 return True
+            if found is None:
+                continue
+            if "anyOf" not in found:
+                kinds = types_of(found)
+                if not kinds or "null" in kinds:
+                    return True
+                continue
+            for branch in found["anyOf"]:
+                # One that was looked at leads back here, or says nothing new.
+                if len(seen) < _MOST_LOOKED_AT and not any(branch is one for one in seen):
+                    seen.append(branch)
+                    left.append(branch)
         return False
 
     def merge(self, a: Head, b: Head, inside: Refs = _NONE) -> Head:
@@ -228,14 +234,14 @@ class Heads:
             return [head]
         found: list[dict[str, Any]] = []
         for branch in head["anyOf"]:
-            refs = inside
-            if isinstance(branch, Mapping) and isinstance(branch.get("$ref"), str):
-                if branch["$ref"] in inside:
-                    raise SchemaFaultError("recursion", f"the reference {branch['$ref'][:200]!r} leads back to itself")
-                refs = inside | {branch["$ref"]}
+            # Told by the object: it may be behind any number of references and alternatives of one.
+            mark = f"branch {id(branch)}"
+            if mark in inside or len(inside) > _MOST_BRANCHES:
+                raise SchemaFaultError("recursion", "an alternative leads back to itself")
             each = self.head(branch, through=True, inside=inside)
             if each is not None:
-                found.extend(self._branches(each, refs))
+                lost = {LOST: each.get(LOST, ())} if "anyOf" in each else {}
+                found.extend(_noted(one, one, lost) for one in self._branches(each, inside | {mark}))
             if len(found) > _MOST_BRANCHES:
                 raise SchemaFaultError(
                     "too_large", f"there are more than {_MOST_BRANCHES} combinations of alternatives"

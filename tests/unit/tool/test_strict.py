@@ -183,6 +183,12 @@ def test_alternatives_that_could_hold_together_are_anyof_with_a_notice(branches:
     assert "one_of" in {note.code for note in compile_schema(root(a={"oneOf": branches})).notices}
 
 
+def test_alternatives_that_could_hold_together_are_said_where_they_are_merged_too() -> None:
+    inner = {"anyOf": [{"oneOf": [STRING, {"type": "string", "pattern": "a"}]}, INTEGER]}
+    made = compile_schema(root(a={"allOf": [STRING, inner]}))
+    assert {note.code for note in made.notices} == {"one_of"}
+
+
 def test_alternatives_are_told_apart_behind_references() -> None:
     """As descriptions of HTTP APIs have them: each a base and its own part."""
     cat, dog = (

@@ -61,6 +61,16 @@ MANY = {
             for name in "xy"
         },
     },
+    "an alternative that leads back to itself": {
+        "type": "object",
+        "properties": {
+            "a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "string"}]},
+            "b": {"type": "object", "properties": {"c": {}}, "anyOf": [{"$ref": "#/$defs/a"}, {"maxProperties": 3}]},
+        },
+        "$defs": {
+            "a": {"oneOf": [{"oneOf": [{"$ref": "#/$defs/a", "description": "d"}]}, {"type": "array", "items": {}}]}
+        },
+    },
     "alternatives of alternatives": {
         "type": "object",
         "properties": {"a": {"allOf": [{"anyOf": [{"minimum": n} for n in range(9)]} for _ in range(9)]}},

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from agentforge.model import ToolSpecification
+from agentforge.provider import Endpoint, profile_of
 from agentforge.tool.execution import bound_tool_from
 from agentforge.tool.spec import check_schema
 from agentforge_http.openapi.documents import Documents, file_documents
 from agentforge_http.openapi.importing import Imported, ImportOptions, import_description
-from agentforge_openai.capabilities import Endpoint
-from agentforge_openai.profile import VendorRow, profile_of
+from agentforge_openai.profile import VendorRow
 from agentforge_openai.vendors import VENDORS
 from agentforge_openai.wire.tools import encode_tools
 
