@@ -152,6 +152,8 @@ class _Compiler(PlainSchemas):
         if not self._subset.recursion and self._is_recursive(reference):
             raise SchemaFaultError("recursion", f"{reference} holds itself, recursive schemas are not supported")
         if reference != "#" and reference not in self._names:
+            if self._is_only_itself(reference):
+                raise SchemaFaultError("recursion", f"{reference[:200]!r} is, among others, itself")
             self._names[reference] = self._name_of(reference)
             self._left.append(reference)
         name = self._names.get(reference, "").replace("~", "~0").replace("/", "~1")
@@ -166,6 +168,24 @@ class _Compiler(PlainSchemas):
             return self.schema(target, path, in_choice=in_choice)
         finally:
             self._inside.pop()
+
+    def _is_only_itself(self, reference: str) -> bool:
+        """Whether a definition leads back to itself without a step into a value: it says of one only that it fits."""
+        left, seen = [self._heads.target(reference)], {reference}
+        while left:
+            part = left.pop()
+            if not isinstance(part, Mapping):
+                continue
+            found = part.get("$ref")
+            if found == reference:
+                return True
+            if isinstance(found, str) and found not in seen:
+                seen.add(found)
+                left.append(self._heads.target(found))
+            for key in ("anyOf", "oneOf", "allOf"):
+                alternatives = part.get(key)
+                left.extend(alternatives if isinstance(alternatives, (list, tuple)) else ())
+        return False
 
     def _is_recursive(self, reference: str) -> bool:
         left, seen = [reference], set[str]()

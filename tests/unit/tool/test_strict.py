@@ -445,3 +445,12 @@ def test_a_place_of_a_foreign_tuple_may_be_one_that_anything_can_take() -> None:
     made = compile_schema(schema).schema["properties"]["a"]
 
     assert (made["items"], made["description"]) == ({"anyOf": [{}, INTEGER]}, "In this order: any value, integer")
+
+
+@pytest.mark.parametrize("key", ["anyOf", "oneOf", "allOf"])
+def test_a_definition_that_is_among_others_itself_is_a_problem(key: str) -> None:
+    """It takes no step into a value, so it says nothing of one."""
+    circle = {key: [{"$ref": "#/$defs/A"}, {"type": "string"}]}
+    made = compile_schema({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": circle}})
+
+    assert {problem.code for problem in made.problems} & {"recursion", "too_large"}
