@@ -60,7 +60,8 @@ def encode_result_media(message: ToolExecutionResultMessage, shape: ChatTurnShap
     if not media:
         return b""
     identity = call_id_of(message.id, shape.call_id_pattern)
-    head = {"type": "text", "text": f"Attached to the result of {shape.wire_name(message.tool_name)} (call {identity}):"}
+    tool = shape.wire_name(message.tool_name)
+    head = {"type": "text", "text": f"Attached to the result of {tool} (call {identity}):"}
     parts = [wire_part(part, shape, notices) for part in media]
     return dump_bytes({"role": "user", "content": [head, *parts]})
 
