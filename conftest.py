@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import inspect
 import os
+import pkgutil
 import signal
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -19,25 +22,51 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-#: Where lines of the core are not counted, which takes twice the time: what runs there is not the core, or runs in
-#: processes of its own.
-UNCOUNTED = ("benchmarks", "docs", "editor", "program", "shape")
+#: Where lines of the core are not counted, which takes twice the time: what runs there is not the core (but for its
+#: contract suites), or runs in processes of its own.
+UNCOUNTED = tuple(
+    f"{Path(__file__).parent / folder}{os.sep}"
+    for folder in ("plugins", *(f"tests/{name}" for name in ("benchmarks", "docs", "editor", "program", "shape")))
+)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say of which tests no lines are counted: those of `UNCOUNTED`, of plugins, and of properties, each of which runs
-    a hundred examples."""
-    here = Path(__file__).parent
-    folders = tuple(f"{each}{os.sep}" for each in (here / "plugins", *(here / "tests" / name for name in UNCOUNTED)))
-    for item in items:
-        if str(item.path).startswith(folders) or hasattr(getattr(item, "obj", None), "hypothesis"):
-            item.add_marker(pytest.mark.no_cover)
+def is_counted(item: pytest.Item) -> bool:
+    """Whether lines are counted while a test runs: not in `UNCOUNTED`, and not of properties, each of which runs a
+    hundred examples."""
+    if hasattr(getattr(item, "obj", None), "hypothesis") or item.get_closest_marker("no_cover"):
+        return False
+    return item.path.name == "test_contract.py" or not str(item.path).startswith(UNCOUNTED)
 
 
-def pytest_collection_finish() -> None:
-    """What is there before the first test stays: a collection of garbage need not look at all tests again and again."""
-    gc.collect()
-    gc.freeze()
+def count_lines(config: pytest.Config, *, wanted: bool) -> None:
+    """Go on or stop counting, if lines are counted at all."""
+    controller = getattr(config.pluginmanager.get_plugin("_cov"), "cov_controller", None)
+    if controller is not None and controller.started != wanted:
+        controller.resume() if wanted else controller.pause()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Look for tests with nothing else going on: lines are counted of the core being imported, and not of thousands of
+    tests being found; and no garbage is looked for among these, then or later."""
+    if session.config.pluginmanager.has_plugin("dsession"):  # its workers look for tests
+        return (yield)
+    if session.config.pluginmanager.has_plugin("_cov"):
+        for module in pkgutil.walk_packages(importlib.import_module("agentforge").__path__, "agentforge."):
+            importlib.import_module(module.name)
+    count_lines(session.config, wanted=False)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Count lines of this test or not, from its fixtures to its report."""
+    count_lines(item.config, wanted=is_counted(item))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -56,7 +56,7 @@ class OutputType(Generic[T]):
     {'value': {'type': 'array', 'items': {'type': 'integer'}}}
     """
 
-    __slots__ = ("_convert", "is_strict", "name", "schema", "wrapped")
+    __slots__ = ("_convert", "_left_out", "is_strict", "name", "schema", "wrapped")
 
     def __init__(self, of: type[T] | Mapping[str, Any] | Any, *, name: str | None = None) -> None:
         self.name = name if name is not None else _name_of(of)
@@ -83,6 +83,7 @@ class OutputType(Generic[T]):
                 if isinstance(of, Mapping)
                 else "Use a JSON type, an enum, a dataclass, a typed dict or a model.",
             ) from None
+        self._left_out: Any = None
         #: Whether providers' strict modes can hold a model to the schema.
         self.is_strict = _fits_strict_modes(self.schema)
 
@@ -96,17 +97,30 @@ class OutputType(Generic[T]):
         return self.read(text)[1]
 
     def read(self, text: str | None) -> tuple[str, T]:
-        """As `parse`, with the JSON that was found in the text."""
+        """As `parse`, with the JSON that was found in the text; nulls that only say that a field was left out are left
+        out of it, too."""
         try:
             found, value = read_json(text or "")
         except ValueError as error:
             raise OutputTypeError([str(error)]) from None
+        whole, key = value, None
         if self.wrapped:
             # A list or a number without the object around it has one plain meaning.
-            value = value[_KEY] if isinstance(value, dict) and value.keys() == {_KEY} else value
+            if isinstance(value, dict) and value.keys() == {_KEY}:
+                value = value[_KEY]
+            else:
+                key = _KEY
         elif not isinstance(value, dict):
             raise OutputTypeError([f"a JSON object was expected, {_kind(value)} came"])
-        return found, self._convert(value)
+        made = self._convert(value)
+        if "null" in found:
+            if self._left_out is None:
+                # Imported here: most answers have no null.
+                from agentforge.advisor.left_out import NullsLeftOut
+
+                self._left_out = NullsLeftOut(self.schema)
+            found = self._left_out.text(found, whole, key=key)
+        return found, made
 
     def __repr__(self) -> str:
         return f"OutputType({self.name!r})"

@@ -125,7 +125,7 @@ class StructuredEnd:
             rest = [part for part in message.contents if part not in finals]
             return replace(response, ai_message=AiMessage(rest, provider_state=message.provider_state))
         if finals:
-            texts = dict.fromkeys(each.arguments or "{}" for each in finals)
+            texts = dict.fromkeys(self._text_of(each) for each in finals)
             reason = response.finish_reason
             reason = FinishReason.STOP if reason is FinishReason.TOOL_EXECUTION else reason
             return replace(response, ai_message=_said(message, "\n".join(texts)), finish_reason=reason)
@@ -137,6 +137,14 @@ class StructuredEnd:
         except OutputTypeError:
             return response
         return response if found == text.strip() else replace(response, ai_message=_said(message, found))
+
+    def _text_of(self, call: ToolExecutionRequest) -> str:
+        """The arguments of a final answer as its text."""
+        text = call.arguments or "{}"
+        try:
+            return self.output.read(text)[0]
+        except OutputTypeError:
+            return text  # which is judged as any other answer
 
 
 def _free_name(given: ChatRequestParameters) -> str:

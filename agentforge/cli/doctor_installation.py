@@ -195,8 +195,8 @@ def _changed(kit: metadata.Distribution) -> Iterator[str]:
 
 def _strangers() -> Iterator[Finding]:
     """Other distributions that bring a package of our name: whichever is installed last overwrites the other."""
-    owners = sorted(set(metadata.packages_distributions().get(_PACKAGE, ())) - {_KIT})
-    for name in owners:
+    owners = {each.metadata["Name"] for each in metadata.distributions() if _brings_our_package(each)}
+    for name in sorted(owners - {_KIT}):
         yield Finding(
             "fault",
             "package-not-ours",
@@ -204,3 +204,13 @@ def _strangers() -> Iterator[Finding]:
             next_step=f"Uninstall it, then install ours again: pip uninstall {name}; "
             f"pip install --force-reinstall {_KIT}.",
         )
+
+
+def _brings_our_package(distribution: metadata.Distribution) -> bool:
+    declared = (distribution.read_text("top_level.txt") or "").split()
+    if declared:
+        return _PACKAGE in declared
+    # A look at the text tells of most that they do not; to read all lists of files takes seconds.
+    if _PACKAGE not in (distribution.read_text("RECORD") or _PACKAGE):
+        return False
+    return any(file.parts[0] == _PACKAGE or str(file) == f"{_PACKAGE}.py" for file in distribution.files or ())

@@ -72,7 +72,8 @@ def _show(view: ProviderView, console: Console) -> None:
 
 
 def _data(view: ProviderView) -> dict[str, Any]:
-    return {"model": view.model, "tool": view.tool, "changed": list(view.changed), "refused": view.refused}
+    data = {"model": view.model, "tool": view.tool, "changed": list(view.changed), "refused": view.refused}
+    return data | {"next_step": view.next_step} if view.refused is not None else data
 
 
 async def _found(

@@ -97,7 +97,7 @@ class TextView:
         self._thinking = False
         self._started: set[int] = set()
         self._told = 0  # executions
-        self._notices = 0
+        self._said: set[tuple[str, str]] = set()  # notices, which each round of a turn may bring again
 
     def event(self, event: Event) -> None:
         """Show it, if it is for people."""
@@ -119,7 +119,6 @@ class TextView:
                 self._call(event.execution.request)
             self._result(event.execution)
         elif isinstance(event, Notice):
-            self._notices += 1
             self._notice(event)
         elif isinstance(event, AttemptDiscarded):
             self._note(f"! that answer does not count: {event.reason}", "yellow")
@@ -133,7 +132,7 @@ class TextView:
         for execution in result.tool_executions[self._told :]:
             self._call(execution.request)
             self._result(execution)
-        for notice in result.notices[self._notices :]:
+        for notice in result.notices:
             self._notice(notice)
         text = result.text
         if text and text != self._shown:
@@ -185,7 +184,10 @@ class TextView:
         return indented(shorten(self._console.secrets.mask(text), characters=characters))
 
     def _notice(self, notice: Notice) -> None:
-        self._note(f"! {notice.message} ({notice.code})", "yellow")
+        """Say it, once a turn."""
+        if (notice.code, notice.message) not in self._said:
+            self._said.add((notice.code, notice.message))
+            self._note(f"! {notice.message} ({notice.code})", "yellow")
 
     def _note(self, text: str, style: str = "dim") -> None:
         self._break_line()

@@ -13,8 +13,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from agentforge.config import codes
+from agentforge.config.anew import Anew
 from agentforge.config.bean_options import in_its_block
-from agentforge.config.diagnostic import did_you_mean, nearest
+from agentforge.config.diagnostic import nearest
 from agentforge.config.faults import Reporter
 from agentforge.config.misfit import found_at, read_misfit, sentence
 from agentforge.config.nodes import MappingNode, Mark, Node, ScalarNode, SecretNode, SequenceNode
@@ -111,7 +112,7 @@ def _fields(kind: Any) -> Mapping[str, Any]:
 def hide_secrets(node: Node, annotation: Any, reporter: Reporter) -> None:
     """Keep what a file gives literally for the secret fields of a settings model out of every excerpt."""
     choices = _choices(annotation)
-    secret = any(getattr(choice, "__name__", "") in _TEXT_NAMES for choice in choices)
+    secret = _is_secret(choices)
     match node:
         case ScalarNode() if secret and not _PLACEHOLDER.fullmatch(node.text):
             reporter.hide(node.text)
@@ -164,6 +165,7 @@ def report_validation(
     mark: Mark | None = None,
     secrets: Secrets | None = None,
     of_bean: bool = False,
+    anew: Anew | None = None,
 ) -> None:
     """Report each error of a settings model at its place in the file; no value is ever shown.
 
@@ -176,7 +178,11 @@ def report_validation(
         mark: Where a missing key is reported, by default where the settings begin.
         secrets: Masked in the texts of validators.
         of_bean: Whether these are all settings of a bean, beside which ``type`` and ``bean`` stand.
+        anew: What the bean lost where a layer gave it another type.
     """
+    # Imported here: a configuration without faults needs none of it.
+    from agentforge.config.elsewhere import meant_key
+
     masked = secrets or Secrets()
     hide_secrets(node, model, reporter)
     found = [_Located(each, node, model) for each in error.errors(include_input=False, include_url=False)]
@@ -188,23 +194,59 @@ def report_validation(
         if first.type == "missing":
             parent = mark if mark is not None and len(location) == 1 else value_mark
             step = f"Add '{name}: …'." if isinstance(location[-1], str) else "Write one item more."
-            reporter.report(codes.MISSING_KEY, f"the setting '{name}' is missing", parent, next_step=step, path=where)
+            message = f"the setting '{name}' is missing"
+            if anew is not None and len(location) == 1:
+                left = [key for key in _fields(model) if key not in node.entries]
+                message, step = message + anew.says(name), anew.next_step(name, left)
+            reporter.report(codes.MISSING_KEY, message, parent, next_step=step, path=where)
         elif first.type == "extra_forbidden":
-            known = [key for choice in _types_at(model, location[:-1]) for key in _fields(choice)]
-            step = did_you_mean(name, known)
-            if of_bean and len(location) == 1:
+            kinds = _types_at(model, location[:-1])
+            known = [key for choice in kinds for key in _fields(choice)]
+            step = "Correct the name." if reporter.has_enough else meant_key(name, known, _inside(kinds, known))
+            if of_bean and len(location) == 1 and not reporter.has_enough:
                 step = in_its_block(name) or _near_a_key_of_all(name, known) or step
             reporter.report(codes.UNKNOWN_KEY, f"unknown setting '{name}'", key_mark, next_step=step, path=where)
         elif any(map(reporter.is_settled, _marks_in(target))):
             continue  # it follows from a value inside, or from this one, of which more was said
         else:
-            private = isinstance(target, SecretNode) or any(
-                getattr(choice, "__name__", "") in _TEXT_NAMES for choice in _types_at(model, location)
-            )
+            private = isinstance(target, SecretNode) or _is_secret(_types_at(model, location))
             given = target.text if isinstance(target, ScalarNode) and not private else None
             message, advice = sentence(name, [read_misfit(each.error, given) for each in group], found_at(target))
             message = masked.mask(message)
+            if isinstance(target, MappingNode) and first.type == "value_error":
+                value_mark, advice = _of_whole(target, _types_at(model, location), message, advice)
             reporter.report(codes.BAD_VALUE, message, value_mark, next_step=advice, path=where, private=private)
+
+
+def _inside(kinds: Sequence[Any], known: Sequence[str]) -> dict[str, list[str]]:
+    """The keys of the settings that stand inside of these, each with the keys under which they stand."""
+    found: dict[str, list[str]] = {}
+    for key, field in (item for kind in kinds for item in _fields(kind).items()):
+        for inner in (inner for choice in _choices(field.annotation) for inner in _fields(choice)):
+            if inner not in known and key not in found.setdefault(inner, []):
+                found[inner].append(key)
+    return found
+
+
+def _of_whole(node: MappingNode, kinds: Sequence[Any], message: str, step: str | None) -> tuple[Mark, str | None]:
+    """The place of a fault that was found when all settings were there: that of the one it speaks of, else that of the
+    whole, with those that stand elsewhere."""
+    from agentforge.config.elsewhere import blamed_mark, keys_from_outside
+
+    fields = {key: field for kind in kinds for key, field in _fields(kind).items()}
+    private = [key for key, field in fields.items() if _is_secret(_choices(field.annotation))]
+    mark = blamed_mark(node, message, private)
+    if mark is not None:
+        return mark, step
+    outside = keys_from_outside(node) if node.mark.in_file else []
+    if outside:
+        told = " and ".join(f"'{key}' comes from {mark}" for key, mark in outside)
+        step = f"{step or 'Correct the settings.'} Note that {told}."
+    return node.mark, step
+
+
+def _is_secret(choices: Sequence[Any]) -> bool:
+    return any(getattr(choice, "__name__", "") in _TEXT_NAMES for choice in choices)
 
 
 def _near_a_key_of_all(name: str, known: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentforge.config import codes
+from agentforge.config.anew import Anew, beans_begun_anew
 from agentforge.config.dotenv_file import DotenvVariable, read_dotenv
 from agentforge.config.faults import ConfigurationFaults, Reporter
 from agentforge.config.merge import merge
@@ -31,7 +32,8 @@ class Layers:
     """The merged tree, not yet interpolated, and what was needed to make it.
 
     ``environment`` is the given one with ``.env`` below it, ``files`` the texts by the names that marks carry,
-    ``folder`` that of the root file, ``warnings`` are sentences for the log, ``profiles`` those that are active.
+    ``folder`` that of the root file, ``warnings`` are sentences for the log, ``profiles`` those that are active,
+    ``anew`` the beans that a profile or what lies above gave another type.
     """
 
     root: MappingNode
@@ -41,6 +43,7 @@ class Layers:
     warnings: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     trust: Trust = "code"
+    anew: Mapping[str, Anew] = field(default_factory=dict)
 
 
 def folder_of(mark: Mark, layers: Layers) -> Path:
@@ -78,8 +81,10 @@ def load_layers(
     if root is None:
         root = MappingNode({}, Mark(str(file), 1, 1), "file")
     root = _with_includes(root, file, "file", (file.resolve(),), reporter, bounds)
+    stages = [root]
     for profile in profiles:
         root = merge(root, _read_profile(file, profile, reporter, bounds))
+        stages.append(root)
     lower = read_dotenv(file.parent / ".env", reporter) if dotenv else {}
     if inside is not None:
         _check_trust(root, lower, reporter)
@@ -87,9 +92,12 @@ def load_layers(
     files_only = root
     from_dotenv = {name: (found.value, found.mark) for name, found in lower.items() if name not in environment}
     root = apply_environment(root, from_dotenv, ".env", warnings, reporter)
+    stages.append(root)
     outside = {name: (text, Mark.outside(f"environment {name}")) for name, text in environment.items()}
     root = apply_environment(root, outside, "environment", warnings, reporter)
+    stages.append(root)
     root = apply_sets(root, sets, reporter)
+    stages.append(root)
     warn_of_new_beans(files_only, root, warnings)
     reporter.raise_if_any()
     return Layers(
@@ -100,6 +108,7 @@ def load_layers(
         warnings=tuple(warnings),
         profiles=tuple(profiles),
         trust=trust,
+        anew=beans_begun_anew(stages),
     )
 
 

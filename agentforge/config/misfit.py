@@ -160,6 +160,8 @@ def sentence(name: str, misfits: Iterable[Misfit], found: str) -> tuple[str, str
     # "Nothing" is what every optional setting takes; it is not worth a step of its own.
     kinds.sort(key=lambda kind: kind == "nothing")
     steps = [misfit.next_step for misfit in distinct if misfit.kind and misfit.kind != "nothing"]
+    near: list[str | None] = [step for step in steps if step and step.startswith("Did you mean")]
+    steps = near or steps
     return f"'{name}' is {_any_of(kinds)}, {_not(found, kinds)}", steps[0] if len(steps) == 1 else None
 
 

@@ -219,6 +219,7 @@ class _Compiler:
                 mark=draft.mark,
                 secrets=self._secrets,
                 of_bean=True,
+                anew=None if draft.anonymous else self._layers.anew.get(draft.id),
             )
 
     def _several(self, node: Node, field_path: str, reference: RefField, bean_path: str) -> Node:

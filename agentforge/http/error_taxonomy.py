@@ -254,7 +254,10 @@ def _masked(value: object, secrets: Secrets) -> object:
     if isinstance(value, str):
         return without_credentials(value, secrets)[:_DETAIL]
     if isinstance(value, Mapping):
-        return {str(name): _masked_member(str(name), item, secrets) for name, item in value.items()}
+        return {
+            without_credentials(str(name), secrets): _masked_member(str(name), item, secrets)
+            for name, item in value.items()
+        }
     if isinstance(value, list):
         return [_masked(item, secrets) for item in value]
     return value

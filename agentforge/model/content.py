@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from agentforge.model.media_source import media_source
+
 __all__ = (
     "AudioContent",
     "Content",
@@ -42,42 +44,75 @@ class TextContent:
     provider_state: ProviderState | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ImageContent:
-    """An image, by ``url`` or as ``data`` in base64 with its ``media_type``; exactly one of the two."""
+    """An image, by ``url`` or as ``data`` with its ``media_type``; exactly one of the two.
 
-    url: str | None = None
-    data: str | None = None
-    media_type: str = "image/png"
-    detail: Literal["auto", "low", "high"] | None = None
+    ``data`` takes the bytes of a file, or a text in base64, and is kept in base64; ``url`` is an address that the
+    provider fetches, or a ``data:`` URL. Raises ``ValueError`` for a text that is no base64, and for a path or a
+    ``file:`` URL, which no provider can fetch: read the file and give its bytes. Say the ``media_type`` of all but PNG.
 
-    def __post_init__(self) -> None:
-        _one_source(self.url, self.data, "image")
+    >>> ImageContent(data=b"...", media_type="image/jpeg")
+    ImageContent(url=None, data='Li4u', media_type='image/jpeg', detail=None)
+    """
+
+    url: str | None
+    data: str | None
+    media_type: str
+    detail: Literal["auto", "low", "high"] | None
+
+    def __init__(
+        self,
+        url: str | None = None,
+        data: str | bytes | None = None,
+        media_type: str = "image/png",
+        detail: Literal["auto", "low", "high"] | None = None,
+    ) -> None:
+        _put_source(self, url, data, "image")
+        object.__setattr__(self, "media_type", media_type)
+        object.__setattr__(self, "detail", detail)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class AudioContent:
-    """Sound, by ``url`` or as ``data`` in base64 with its ``media_type``; exactly one of the two."""
+    """Sound, by ``url`` or as ``data`` with its ``media_type``; exactly one of the two.
 
-    url: str | None = None
-    data: str | None = None
-    media_type: str = "audio/wav"
+    ``data`` takes the bytes of a file, or a text in base64, and is kept in base64; see `ImageContent`. Say the
+    ``media_type`` of all but WAV.
+    """
 
-    def __post_init__(self) -> None:
-        _one_source(self.url, self.data, "audio")
+    url: str | None
+    data: str | None
+    media_type: str
+
+    def __init__(self, url: str | None = None, data: str | bytes | None = None, media_type: str = "audio/wav") -> None:
+        _put_source(self, url, data, "audio")
+        object.__setattr__(self, "media_type", media_type)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class FileContent:
-    """A file (PDF and the like), by ``url`` or as ``data`` in base64; exactly one of the two."""
+    """A file (PDF and the like), by ``url`` or as ``data`` with its ``media_type``; exactly one of the two.
 
-    url: str | None = None
-    data: str | None = None
-    media_type: str = "application/pdf"
-    name: str | None = None
+    ``data`` takes the bytes of a file, or a text in base64, and is kept in base64; see `ImageContent`. Say the
+    ``media_type`` of all but PDF, and the ``name``, which some providers want.
+    """
 
-    def __post_init__(self) -> None:
-        _one_source(self.url, self.data, "file")
+    url: str | None
+    data: str | None
+    media_type: str
+    name: str | None
+
+    def __init__(
+        self,
+        url: str | None = None,
+        data: str | bytes | None = None,
+        media_type: str = "application/pdf",
+        name: str | None = None,
+    ) -> None:
+        _put_source(self, url, data, "file")
+        object.__setattr__(self, "media_type", media_type)
+        object.__setattr__(self, "name", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +126,7 @@ class ThinkingContent:
 Content: TypeAlias = TextContent | ImageContent | AudioContent | FileContent | ThinkingContent
 
 
-def _one_source(url: str | None, data: str | None, kind: str) -> None:
-    if (url is None) == (data is None):
-        raise ValueError(f"{kind} content needs exactly one of url and data")
+def _put_source(part: object, url: str | None, data: str | bytes | None, kind: str) -> None:
+    url, data = media_source(url, data, kind)
+    object.__setattr__(part, "url", url)
+    object.__setattr__(part, "data", data)

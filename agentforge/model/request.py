@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from agentforge.model.messages import ChatMessage, UserMessage
 from agentforge.model.specification import ToolSpecification
@@ -17,7 +17,10 @@ __all__ = (
     "ToolChoice",
 )
 
-ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model thinks, from the least to the most; of one that a model does not have, the nearest below it."""
+_EFFORTS: tuple[str, ...] = get_args(ReasoningEffort)
+_CHOICES = ("auto", "none", "required")
 _NOTHING: Mapping[str, object] = {}
 
 
@@ -26,7 +29,7 @@ class ToolChoice:
     """Whether and what the model must call.
 
     ``mode``: ``auto``, ``none``, ``required`` (any tool), ``tool`` (the one in ``names``), ``allowed`` (only those in
-    ``names``; ``required`` says whether one of them must be called).
+    ``names``; ``required`` says whether one of them must be called). `tool` and `allowed` make the last two.
     """
 
     mode: Literal["auto", "none", "required", "tool", "allowed"]
@@ -37,6 +40,10 @@ class ToolChoice:
     NONE: ClassVar[ToolChoice]
     REQUIRED: ClassVar[ToolChoice]
 
+    def __post_init__(self) -> None:
+        if self.mode == "tool" and len(self.names) != 1:
+            raise ValueError("ToolChoice('tool') needs the one name of the tool: ToolChoice.tool('get_weather')")
+
     @classmethod
     def tool(cls, name: str) -> ToolChoice:
         """Exactly this tool."""
@@ -45,19 +52,31 @@ class ToolChoice:
     @classmethod
     def allowed(cls, names: Iterable[str], *, required: bool = False) -> ToolChoice:
         """Only these tools may be called; with ``required`` one of them must."""
-        return cls("allowed", tuple(names), required)
+        return cls("allowed", (names,) if isinstance(names, str) else tuple(names), required)
 
     @classmethod
     def of(cls, value: ToolChoice | str) -> ToolChoice:
-        """``auto``, ``none`` and ``required`` by name; any other text is a tool's name."""
+        """``auto``, ``none`` and ``required`` by name; any other text is a tool's name.
+
+        Raises ``ValueError`` for no name at all, and for one of the three in capitals or between blanks; a tool that is
+        really called so is chosen with `tool`. Raises ``TypeError`` for what is no text.
+        """
         if isinstance(value, ToolChoice):
             return value
         if not isinstance(value, str):
             raise TypeError(
-                f"tool_choice must be a ToolChoice, 'auto', 'none', 'required' or a tool's name, not {value!r}"
+                f"tool_choice must be a ToolChoice, 'auto', 'none', 'required' or a tool's name, not {value!r}; "
+                "several tools are ToolChoice.allowed([...])"
             )
-        if value in ("auto", "none", "required"):
+        if value in _CHOICES:
             return {"auto": cls.AUTO, "none": cls.NONE, "required": cls.REQUIRED}[value]
+        meant = value.strip().lower()
+        if not meant:
+            raise ValueError("tool_choice is 'auto', 'none', 'required' or a tool's name, not an empty text")
+        if meant in _CHOICES:
+            raise ValueError(
+                f"tool_choice {value!r}: did you mean {meant!r}? A tool of that name is ToolChoice.tool({value!r})"
+            )
         return cls.tool(value)
 
     @property
@@ -108,7 +127,8 @@ class ChatRequestParameters:
 
     ``tool_choice`` also takes ``"auto"``, ``"none"``, ``"required"`` or a tool's name; ``stop`` one text.
     ``custom_parameters`` go into the request body as they are, for what only one vendor knows. A model's own defaults
-    are merged below these. Raises ``TypeError`` for values of the wrong kind.
+    are merged below these. Raises ``TypeError`` for values of the wrong kind, ``ValueError`` for a ``tool_choice`` or
+    ``reasoning_effort`` that cannot be.
     """
 
     model_name: str | None
@@ -151,7 +171,7 @@ class ChatRequestParameters:
         set_(self, "tool_choice", None if tool_choice is None else ToolChoice.of(tool_choice))
         set_(self, "parallel_tool_calls", _is("parallel_tool_calls", parallel_tool_calls, bool))
         set_(self, "response_format", _is("response_format", response_format, ResponseFormat))
-        set_(self, "reasoning_effort", _is("reasoning_effort", reasoning_effort, str))
+        set_(self, "reasoning_effort", _effort(reasoning_effort))
         set_(self, "custom_parameters", _is("custom_parameters", custom_parameters, Mapping))
 
     @staticmethod
@@ -172,6 +192,20 @@ class ChatRequestParameters:
     def with_(self, **changes: object) -> ChatRequestParameters:
         """A copy with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def _effort(value: object) -> Any:
+    if value is None or (isinstance(value, str) and value in _EFFORTS):
+        return value
+    if not isinstance(value, str):
+        return _is("reasoning_effort", value, str)
+    import difflib
+
+    near = difflib.get_close_matches(value.strip().lower(), _EFFORTS, n=1)
+    meant = f"did you mean {near[0]!r}?" if near else f"it is one of {', '.join(_EFFORTS)}."
+    raise ValueError(
+        f"there is no reasoning_effort {value!r}: {meant} A level of one vendor's own goes into custom_parameters"
+    )
 
 
 def _is(name: str, value: object, kind: type | tuple[type, ...]) -> Any:

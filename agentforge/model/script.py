@@ -218,15 +218,25 @@ class ScriptError(ConfigurationError):
     """A mistake in a script; ``path`` leads to it, so that the reader of a file can tell the line."""
 
     def __init__(self, path: ScriptPath, message: str, next_step: str | None = None) -> None:
-        where = ".".join(
-            f"turn {key + 1}" if at == 0 and isinstance(key, int) else str(key) for at, key in _places(path)
-        )
-        super().__init__(message, location=where or None, next_step=next_step)
+        super().__init__(message, location=_place(path) or None, next_step=next_step)
         self.path = path
 
 
-def _places(path: ScriptPath) -> Iterable[tuple[int, str | int]]:
-    return enumerate(path[1:] if path[:1] == ("turns",) else path)
+def _place(path: ScriptPath) -> str:
+    """The place in words, everything counted from 1.
+
+    >>> _place(("turns", 1, "calls", 0, "name"))
+    'turn 2, call 1, name'
+    """
+    words: list[str] = []
+    for key in path[1:] if path[:1] == ("turns",) else path:
+        if isinstance(key, str):
+            words.append(key)
+            continue
+        if words and words[-1] == "calls":
+            words.pop()
+        words.append(f"call {key + 1}" if words else f"turn {key + 1}")
+    return ", ".join(words)
 
 
 def only_keys(data: Mapping[Any, Any], known: Sequence[str], path: ScriptPath) -> None:
@@ -242,7 +252,7 @@ def only_keys(data: Mapping[Any, Any], known: Sequence[str], path: ScriptPath) -
                 step = "A text that holds ': ' needs quotes."
             else:
                 step = f"Known keys: {', '.join(known)}."
-            raise ScriptError((*path, key), f"unknown key {key!r}", step)
+            raise ScriptError((*path, str(key)), f"unknown key {key!r}", step)
 
 
 def _text(value: object, path: ScriptPath) -> str | None:

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
 
 from agentforge.errors import AgentForgeError
 
 __all__ = (
+    "AfterValidator",
     "Amount",
     "BeanSettings",
     "Count",

@@ -17,7 +17,7 @@ from agentforge.plugin.builtin_tools import PythonTools
 from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.observing import interceptors_of, observer_of
 from agentforge.plugin.reference import Ref
-from agentforge.plugin.request_settings import MessageSettings, ParameterSettings
+from agentforge.plugin.request_settings import MessageSettings, ParameterSettings, ToolChoiceSetting, tool_choice_of
 from agentforge.plugin.source_names import known_tool_names
 from agentforge.tool import ToolSource
 from agentforge.tool.error import ToolErrorHandler
@@ -95,8 +95,9 @@ class ChatClientSettings(ToolServiceSettings):
     """The model that answers."""
     system: str | None = None
     """The system message of conversations that have none."""
-    tool_choice: str | None = None
-    """auto, required, or the name of the tool to call, for the first round of each turn; unset: the model's default."""
+    tool_choice: ToolChoiceSetting | None = None
+    """auto, none, required, the name of the tool to call, a list of the tools that may be called, or {allowed: [first,
+    second], required: true}; a call is asked for in the first round of each turn; unset: that of parameters."""
     advisors: tuple[Annotated[Advisor, Ref()], ...] = ()
     """The chain around the model, the first outermost; the tool advisor is innermost where it is not listed."""
     tool_calling: bool = True
@@ -154,7 +155,7 @@ def make_chat_client(settings: ChatClientSettings, context: BeanContext) -> Chat
         settings.model,
         service=_service(settings, context, interceptors_of(context.plugins)),
         system=settings.system,
-        tool_choice=settings.tool_choice,
+        tool_choice=tool_choice_of(settings.tool_choice),
         advisors=settings.advisors,
         tool_calling=settings.tool_calling,
         tool_context=settings.tool_context,
@@ -183,18 +184,19 @@ def check_chat_client(settings: ChatClientSettings, context: CheckContext) -> It
     yield from check_searches(settings.advisors, known, context, all_known=all_known)
     if settings.advisors:
         return  # which may offer tools of their own
-    choice = ToolChoice.of(settings.tool_choice) if settings.tool_choice is not None else ToolChoice.AUTO
+    path, given = "tool_choice", settings.tool_choice
+    if given is None:
+        path, given = "parameters.tool_choice", settings.parameters.tool_choice
+    choice = tool_choice_of(given) or ToolChoice.AUTO
     wanted = [name for name in choice.names if names is not None and name not in names]
+    step = "Name sources of tools in 'tools', or leave 'tool_choice' out."
     if wanted:
         from agentforge.config import did_you_mean
 
-        near = did_you_mean(wanted[0], names or ())
-        yield Finding(
-            f"'tool_choice' names {wanted[0]!r}, and no tool of this client has that name", "tool_choice", near
-        )
+        near = did_you_mean(wanted[0], names) if names else step
+        yield Finding(f"'tool_choice' names {wanted[0]!r}, and no tool of this client has that name", path, near)
     elif choice.forces_a_call and names == {}:
-        step = "Name sources of tools in 'tools', or leave 'tool_choice' out."
-        yield Finding("'tool_choice' asks for a call, and this client has no tools", "tool_choice", step)
+        yield Finding("'tool_choice' asks for a call, and this client has no tools", path, step)
 
 
 def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[dict[str, str], bool, list[Finding]]:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from agentforge.config import nearest
-from agentforge.plugin.discovery import usual_distribution
+from agentforge.plugin.discovery import how_to_get, known_distribution
 from agentforge.plugin.manager import Plugins
 
 if TYPE_CHECKING:
     from agentforge.plugin.bean_type import BeanType
 
 __all__ = ("Catalogue", "NotFound")
+
+_PREFIX = re.compile(r"[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +56,13 @@ class Catalogue:
         return tuple(sorted((*self.plugins.builtin_types(), *loaded)))
 
     def providers_hint(self, type_name: str) -> str | None:
-        """The distribution that by the naming rule brings a type's prefix; ``None`` for a name without one.
+        """The distribution of ours that brings a type's prefix; ``None`` where none of ours does.
 
-        >>> Catalogue(Plugins(entry_points=())).providers_hint("local.llama")
-        'agentforge-plugin-local'
+        >>> Catalogue(Plugins(entry_points=())).providers_hint("chat_client") is None
+        True
         """
         prefix, dot, _ = type_name.partition(".")
-        if not dot or not re.fullmatch(r"[a-z][a-z0-9_]*", prefix):
-            return None
-        return usual_distribution(prefix)
+        return known_distribution(prefix) if dot and _PREFIX.fullmatch(prefix) else None
 
     def _unknown_builtin(self, type_name: str, builtin: Iterable[str]) -> NotFound:
         names = sorted(builtin)
@@ -108,5 +108,5 @@ class Catalogue:
         if near_prefix is not None:
             near = near_prefix + type_name[len(prefix) :]
             return NotFound("plugin missing", detail, near, f"Did you mean {near!r}?")
-        hint = self.providers_hint(type_name)
-        return NotFound("plugin missing", detail, None, f"Install {hint}." if hint else "Correct the type's name.")
+        step = how_to_get(prefix) if _PREFIX.fullmatch(prefix) else "Correct the type's name."
+        return NotFound("plugin missing", detail, None, step)

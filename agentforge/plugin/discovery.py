@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ("ENTRY_POINT_GROUP", "Found", "discover", "distinct", "usual_distribution")
+__all__ = (
+    "ENTRY_POINT_GROUP",
+    "Found",
+    "discover",
+    "distinct",
+    "how_to_get",
+    "known_distribution",
+    "usual_distribution",
+)
 
+_KIT = "agentforge-kit"
+_EXTRA = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)[^;]*;\s*extra\s*==\s*['\"](?P<extra>[\w.-]+)['\"]\s*\Z")
 #: The entry-point group of plugins; an entry's name is the prefix of its bean types.
 ENTRY_POINT_GROUP = "agentforge_kit.plugin"
 
@@ -61,3 +72,29 @@ def usual_distribution(name: str) -> str:
     'agentforge-plugin-my-vendor'
     """
     return f"agentforge-plugin-{name.replace('_', '-')}"
+
+
+def known_distribution(name: str) -> str | None:
+    """The distribution of ours that brings the plugin: that of our own extra of this name. Any other name is one that
+    somebody else may own, and nobody should be told to install it.
+
+    >>> known_distribution("my_vendor") is None
+    True
+    """
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        wanted = requires(_KIT) or ()
+    except PackageNotFoundError:
+        return None
+    ours = (found["name"] for each in wanted if (found := _EXTRA.fullmatch(each)) is not None)
+    usual = usual_distribution(name)
+    return usual if usual in ours else None
+
+
+def how_to_get(name: str) -> str:
+    """What to do where no plugin of this name is installed."""
+    known = known_distribution(name)
+    if known is not None:
+        return f"Install {known}."
+    return f"Correct the name, or look for a distribution that brings {name!r} in the group {ENTRY_POINT_GROUP}."

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentforge.plugin.command import Command
-from agentforge.plugin.discovery import Found, discover, distinct, usual_distribution
+from agentforge.plugin.discovery import Found, discover, distinct, how_to_get
 from agentforge.plugin.faults import PluginError, ends_the_program, place_of, words_of
 from agentforge.plugin.secret_source import SecretSourceError, SecretTimeoutError, asked
 from agentforge.plugin.state import PluginState, State
@@ -292,9 +292,7 @@ class Plugins:
     def _expect_active(self, name: str) -> None:
         state = self.state(name)
         if state is None:
-            raise PluginError(
-                f"no plugin {name!r} is installed", next_step=f"Install one, such as {usual_distribution(name)}."
-            )
+            raise PluginError(f"no plugin {name!r} is installed", next_step=how_to_get(name))
         if state.state != "active":
             raise PluginError(str(state), next_step="Correct or allow it; 'agentforge plugins' says more.")
 

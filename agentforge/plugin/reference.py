@@ -10,7 +10,9 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 from agentforge.plugin.faults import BeanTypeError
 
@@ -67,12 +69,25 @@ class RefField:
     provider: bool = False
 
 
+#: Every application asks for those of every type.
+_read_once: WeakKeyDictionary[type[BeanSettings], Mapping[str, RefField]] = WeakKeyDictionary()
+
+
 def references_of(settings_model: type[BeanSettings]) -> Mapping[str, RefField]:
     """The fields of a settings model that are beans, by name; those of a settings model inside it by dotted path
     (``error_handlers.arguments``).
 
     Raises `BeanTypeError` for a `Ref` in a place that the container cannot fill, such as a list in a list.
     """
+    found = _read_once.get(settings_model)
+    if found is None:
+        found = MappingProxyType(_references_of(settings_model))
+        if settings_model.__pydantic_complete__:  # else its annotations are still to come
+            _read_once[settings_model] = found
+    return found
+
+
+def _references_of(settings_model: type[BeanSettings]) -> dict[str, RefField]:
     found: dict[str, RefField] = {}
     for name, field in settings_model.model_fields.items():
         annotation: Any = field.annotation

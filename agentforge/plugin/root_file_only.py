@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from agentforge.plugin.reference import settings_in
@@ -20,6 +21,7 @@ class RootFileOnly:
     """
 
 
+@lru_cache(maxsize=256)  # asked for every bean, and there are more beans than classes of settings
 def root_file_only_fields(settings: Any) -> tuple[tuple[str, ...], ...]:
     """The ways, as in a file, to the fields of a settings class that are marked so, those of settings inside it too."""
     found: list[tuple[str, ...]] = []

@@ -13,12 +13,22 @@ from agentforge.later import loaded_later
 from agentforge.provider.address import api_key_of, base_url_of, header_pairs
 from agentforge.provider.distinct_ids import with_distinct_ids
 from agentforge.provider.encoder import EncodedRequest, RequestEncoder
-from agentforge.provider.endpoint import Endpoint
+from agentforge.provider.endpoint import Endpoint, policy_setting
 from agentforge.provider.endpoint_model import EndpointModel
-from agentforge.provider.json_text import dump_arguments, dump_bytes, dump_text, is_object, load, load_mended, utf8
-from agentforge.provider.names import alias_map, alias_of, call_id_of
+from agentforge.provider.json_text import (
+    HeldHalf,
+    dump_arguments,
+    dump_bytes,
+    dump_text,
+    is_object,
+    joined_text,
+    load,
+    load_mended,
+    utf8,
+)
+from agentforge.provider.names import alias_map, alias_of, call_id_of, file_name_of
 from agentforge.provider.preview import ToolPreview
-from agentforge.provider.row import EndpointRow, ThinkingLimits, profile_of, provider_id
+from agentforge.provider.row import FEATURES, EndpointRow, ThinkingLimits, profile_of, provider_id
 from agentforge.provider.schemas import SentSchema, complete_schema, held_schema, sent_schemas, subset_of
 from agentforge.provider.settling import Settled, leave_out, parallel_beside_strict, settle
 from agentforge.provider.size import MAX_BODY_BYTES, too_large
@@ -30,6 +40,7 @@ from agentforge.provider.wire_model import WireModel
 
 if TYPE_CHECKING:
     from agentforge.provider.chat_settings import ChatSettings
+    from agentforge.provider.efforts import EFFORTS, nearest_effort
     from agentforge.provider.endpoint_settings import (
         EndpointSettings,
         RetrySettings,
@@ -39,7 +50,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = (
+    "EFFORTS",
     "EMPTY_TOOLS",
+    "FEATURES",
     "MAX_BODY_BYTES",
     "Answering",
     "ChatSettings",
@@ -50,6 +63,7 @@ __all__ = (
     "EndpointRow",
     "EndpointSettings",
     "Head",
+    "HeldHalf",
     "Pieces",
     "RequestEncoder",
     "RetrySettings",
@@ -74,14 +88,18 @@ __all__ = (
     "dump_text",
     "endpoints_of",
     "events_of",
+    "file_name_of",
     "header_pairs",
     "held_schema",
     "is_object",
+    "joined_text",
     "leave_out",
     "load",
     "load_mended",
     "make_model",
+    "nearest_effort",
     "parallel_beside_strict",
+    "policy_setting",
     "profile_of",
     "provider_id",
     "sent_schemas",
@@ -93,12 +111,14 @@ __all__ = (
 )
 
 _HOME = {
+    "EFFORTS": "efforts",
     "ChatSettings": "chat_settings",
     "EndpointSettings": "endpoint_settings",
     "RetrySettings": "endpoint_settings",
     "TimeoutSettings": "endpoint_settings",
     "endpoints_of": "endpoint_settings",
     "make_model": "endpoint_settings",
+    "nearest_effort": "efforts",
 }
 
 __getattr__, __dir__ = loaded_later(globals(), _HOME)

@@ -2,7 +2,8 @@
 
 Two caches: heads by the parameters object, turns by the message object and the shape. Both hold the objects that they
 are keyed by, so an id is never reused while its entry lives, and neither knows of any history: trimming or branching a
-conversation cannot make an entry stale. What a round costs beyond copying is what is new in it.
+conversation cannot make an entry stale. What a round costs beyond copying is what is new in it. What stands inside of
+parameters, tools and messages is therefore not to be changed once they were sent: the bytes stay those of before.
 
 Caches that threads shared would need a lock around every request, so each thread has its own.
 """
@@ -24,7 +25,7 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     ToolSpecification,
 )
-from agentforge.provider.distinct_ids import with_distinct_ids
+from agentforge.provider.distinct_ids import DistinctIds
 from agentforge.provider.endpoint import Endpoint
 from agentforge.provider.turn_shape import TurnShape
 from agentforge.provider.wire import EMPTY_TOOLS, Head, Pieces, ToolBlock, Wire
@@ -35,7 +36,6 @@ _HEADS = 32
 _TOOL_BLOCKS = 8
 _SHAPES = 4
 _PREFIXES = 256
-_NO_PREFIX: tuple[tuple[ChatMessage, ...], bytes, tuple[Notice, ...]] = ((), b"", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,19 @@ class _Turn:
     body: bytes
     follow_up: bytes
     notices: tuple[Notice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """The joined turns of a conversation; ``taken`` are the ids of its calls, where they differ in a whole request."""
+
+    messages: tuple[ChatMessage, ...]
+    joined: bytes
+    notices: tuple[Notice, ...]
+    taken: dict[str, int]
+
+
+_NO_PREFIX = _Prefix((), b"", (), {})
 
 
 class RequestEncoder:
@@ -118,9 +131,9 @@ class _ThreadEncoder:
         self._turns: OrderedDict[TurnShape, dict[int, _Turn]] = OrderedDict()
         self._last_shape: TurnShape | None = None
         self._last_cache: dict[int, _Turn] = {}
-        # The joined turns of conversations, by their first message; of one shape at a time.
-        self._prefixes: dict[int, tuple[tuple[ChatMessage, ...], bytes, tuple[Notice, ...]]] = {}
-        self._prefix_shape: TurnShape | None = None
+        self._distinct = DistinctIds(2 * max_turns)
+        # By their first message and their shape.
+        self._prefixes: dict[tuple[int, TurnShape], _Prefix] = {}
         self._prefix_bytes = 0
         self._held = 0
         self._held_bytes = 0
@@ -173,48 +186,45 @@ class _ThreadEncoder:
         copying of the others; equal messages have equal bytes, so a history that was cut or branched is no danger."""
         if not messages:
             return b"", ()
-        key = id(messages[0])
-        known, joined, notices = self._prefixes.get(key, _NO_PREFIX)
-        size = len(known)
-        grown = (
+        key = (id(messages[0]), shape)
+        known = self._prefixes.get(key, _NO_PREFIX)
+        size = len(known.messages)
+        if (
             0 < size <= len(messages)
-            and self._prefix_shape is shape
-            and messages[:size] == known
+            and messages[:size] == known.messages
             and (size == len(messages) or type(messages[size]) is not ToolExecutionResultMessage)
-        )
-        if grown and size == len(messages):
-            return joined, notices
-        if grown:
-            pieces, new = self._pieces(with_distinct_ids(messages[size:]), shape)
-            more = self._wire.extended(joined, known[-1], pieces, shape)
-            grown = more is not None
-            joined, notices = more or b"", (*notices, *new)
-        if not grown:
-            pieces, new = self._pieces(with_distinct_ids(messages), shape)
-            joined, notices = self._wire.join(pieces, shape), tuple(new)
-        self._keep_prefix(key, messages, joined, notices, shape)
-        return joined, notices
+        ):
+            if size == len(messages):
+                return known.joined, known.notices
+            renamed, ids = self._with_ids(messages[size:], known.taken)
+            pieces, new = self._pieces(renamed, shape)
+            more = self._wire.extended(known.joined, known.messages[-1], pieces, shape)
+            if more is not None:
+                known.taken.update(ids)  # last, as nothing may be taken by a request that was refused
+                self._keep_prefix(key, _Prefix(messages, more, (*known.notices, *new), known.taken))
+                return more, (*known.notices, *new)
+        renamed, ids = self._with_ids(messages, {})
+        pieces, new = self._pieces(renamed, shape)
+        joined = self._wire.join(pieces, shape)
+        self._keep_prefix(key, _Prefix(messages, joined, tuple(new), ids))
+        return joined, tuple(new)
 
-    def _keep_prefix(
-        self,
-        key: int,
-        messages: tuple[ChatMessage, ...],
-        joined: bytes,
-        notices: tuple[Notice, ...],
-        shape: TurnShape,
-    ) -> None:
+    def _with_ids(
+        self, messages: Sequence[ChatMessage], taken: dict[str, int]
+    ) -> tuple[Sequence[ChatMessage], dict[str, int]]:
+        if self._wire.distinct_in_request:
+            return self._distinct.of_request(messages, taken)
+        return self._distinct.of(messages), {}
+
+    def _keep_prefix(self, key: tuple[int, TurnShape], prefix: _Prefix) -> None:
         prefixes = self._prefixes
-        if self._prefix_shape is not shape:
-            self._prefix_shape = shape
-            prefixes.clear()
-            self._prefix_bytes = 0
         before = prefixes.pop(key, None)
         if before is not None:
-            self._prefix_bytes -= len(before[1])
-        prefixes[key] = messages, joined, notices
-        self._prefix_bytes += len(joined)
+            self._prefix_bytes -= len(before.joined)
+        prefixes[key] = prefix
+        self._prefix_bytes += len(prefix.joined)
         while len(prefixes) > _PREFIXES or (self._prefix_bytes > self._max_bytes and prefixes):
-            self._prefix_bytes -= len(prefixes.pop(next(iter(prefixes)))[1])
+            self._prefix_bytes -= len(prefixes.pop(next(iter(prefixes))).joined)
 
     def _pieces(self, messages: Sequence[ChatMessage], shape: TurnShape) -> tuple[Pieces, list[Notice]]:
         cache = self._cache(shape)

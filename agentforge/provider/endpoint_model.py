@@ -58,7 +58,7 @@ class EndpointModel:
                 next_step="Give 0 for no retries; the default is 2.",
             )
         environment = os.environ if environment is None else environment
-        self._row = self.VENDORS.row(vendor, has_address=bool(base_url))
+        self._row = self.VENDORS.row(vendor, base_url=base_url)
         self._model = model
         self._base_url = base_url_of(self._row, base_url, environment)
         key = api_key_of(self._row, api_key, environment)

@@ -48,8 +48,8 @@ class EndpointSettings(BeanSettings):
     model: str
     """The model's name, or that of its deployment."""
     vendor: str | None = None
-    """The row of vendor data, ours or one that a plugin brings; unset: generic where base_url is given, else the
-    plugin's own vendor."""
+    """The row of vendor data, ours or one that a plugin brings; unset: the one that base_url is the address of, generic
+    for any other base_url, the plugin's own vendor without one."""
     base_url: str | None = None
     """The endpoint's address; unset: the vendor's environment variable, else its own."""
     api_key: SecretStr | None = None
@@ -125,7 +125,7 @@ def _endpoint_of(
     timeouts, retry = settings.timeouts, settings.retry
     return {
         "model": settings.model,
-        "vendor": settings.VENDORS.named(settings.vendor, brought),
+        "vendor": settings.VENDORS.named(settings.vendor, brought, settings.base_url),
         "base_url": settings.base_url,
         "api_key": _plain(settings.api_key),
         "headers": {name: value.get_secret_value() for name, value in settings.headers.items()} or None,

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("dump_arguments", "dump_bytes", "dump_text", "is_object", "load", "load_mended", "utf8")
+__all__ = (
+    "HeldHalf",
+    "dump_arguments",
+    "dump_bytes",
+    "dump_text",
+    "is_object",
+    "joined_text",
+    "load",
+    "load_mended",
+    "utf8",
+)
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _ARGUMENTS = {"function": "arguments", "function_call": "arguments", "custom": "input"}
@@ -23,9 +33,14 @@ dump_arguments = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 
 
 def dump_text(value: object) -> str:
-    """Compact JSON text. Raises `ConfigurationError` for a value that JSON cannot hold."""
+    """Compact JSON text. Raises `ConfigurationError` for a value that JSON cannot hold, or that is nested too deep."""
     try:
         return _ENCODER.encode(value)
+    except RecursionError:
+        raise ConfigurationError(
+            "a value of the request is nested too deep to be written as JSON",
+            next_step="Use a schema or a value with fewer levels.",
+        ) from None
     except (TypeError, ValueError) as error:
         raise ConfigurationError(
             f"a value of the request cannot be written as JSON: {error}",
@@ -40,6 +55,46 @@ def dump_bytes(value: object) -> bytes:
     '{"a":"\ufffd"}'
     """
     return utf8(dump_text(value))
+
+
+def joined_text(pieces: Sequence[str]) -> str:
+    """The text that came in ``pieces``, in which halves of a surrogate pair that a cut had parted are one character.
+
+    >>> joined_text(["a\\ud83d", "\\ude00b"]) == "a\\U0001f600b"
+    True
+    """
+    text = pieces[0] if len(pieces) == 1 else "".join(pieces)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return text
+
+
+class HeldHalf:
+    """Keeps half of a surrogate pair at the end of a piece of text until the next piece, so that none is shown alone.
+
+    Needed only where ``half`` is set or a piece ends in a character from U+D800 on, which callers ask first.
+    """
+
+    __slots__ = ("half",)
+
+    def __init__(self) -> None:
+        self.half = ""
+
+    def shown(self, text: str) -> str:
+        """What of the text so far can be shown and was not.
+
+        >>> held = HeldHalf()
+        >>> held.shown("a\\ud83d"), held.shown("\\ude00b") == "\\U0001f600b"
+        ('a', True)
+        """
+        text, self.half = self.half + text, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self.half = text[:-1], text[-1]
+        return joined_text((text,))
 
 
 def utf8(text: str) -> bytes:

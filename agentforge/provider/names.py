@@ -1,4 +1,5 @@
-"""Names of tools that a vendor would refuse get an alias, which is taken back in every answer; ids of calls likewise.
+"""Names of tools that a vendor would refuse get an alias, which is taken back in every answer; ids of calls likewise,
+and a file without a name gets one.
 
 Alias and id are functions of the name and the id alone, so that a history can be encoded without knowing the tools of
 the request, and the same bytes come out in every round.
@@ -12,9 +13,23 @@ from collections.abc import Iterable, Mapping
 
 from agentforge.errors import UnsupportedFeatureError
 
-__all__ = ("alias_map", "alias_of", "call_id_of")
+__all__ = ("alias_map", "alias_of", "call_id_of", "file_name_of")
 
 _LIMITS = (64, 32, 16)
+_ENDINGS = {
+    "plain": "txt",
+    "markdown": "md",
+    "javascript": "js",
+    "x-python": "py",
+    "x-yaml": "yaml",
+    "svg+xml": "svg",
+    "msword": "doc",
+    "vnd.ms-excel": "xls",
+    "vnd.ms-powerpoint": "ppt",
+    "vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+}
 
 
 def alias_of(name: str, pattern: str) -> str:
@@ -78,3 +93,13 @@ def alias_map(names: Iterable[str], pattern: str) -> Mapping[str, str]:
         if alias != name:
             aliases[alias] = name
     return aliases
+
+
+def file_name_of(media_type: str) -> str:
+    """A name with the usual ending of the type, by which servers tell what they may read; else with the subtype.
+
+    >>> file_name_of("text/plain; charset=utf-8"), file_name_of("application/pdf")
+    ('file.txt', 'file.pdf')
+    """
+    subtype = media_type.partition("/")[2].partition(";")[0].strip().lower()
+    return f"file.{_ENDINGS.get(subtype, subtype.rpartition('+')[2] or 'bin')}"

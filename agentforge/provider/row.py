@@ -9,15 +9,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
-from agentforge.errors import ConfigurationError
 from agentforge.model import ModelProfile
-from agentforge.tool.spec import STANDARD, SchemaSubset
+from agentforge.tool.spec import PORTABLE, STANDARD, SchemaSubset
 
-__all__ = ("EndpointRow", "ThinkingLimits", "profile_of", "provider_id")
+__all__ = ("FEATURES", "RESULT_MEDIA", "EndpointRow", "ThinkingLimits", "profile_of", "provider_id")
+
+#: Media, which may also stand in the result of a tool; see `agentforge.provider.turn_shape`.
+RESULT_MEDIA = ("images", "audio", "files", "image_urls", "audio_urls", "file_urls")
+
+#: The features of a request that may have a policy where an endpoint cannot, on any wire; a part behind a dot falls
+#: back to what stands before it. A wire with features of its own adds them in its kind of row.
+FEATURES = frozenset(
+    {
+        *RESULT_MEDIA,
+        "forced_choice_with_thinking",
+        "parallel_tool_calls",
+        "reasoning_effort",
+        "response_format",
+        "response_format.json",
+        "response_format.json_schema",
+        "response_format_with_thinking",
+        "response_format_with_tools",
+        "seed",
+        "strict_schema",
+        "strict_tools",
+        "strict_with_parallel",
+        "thinking_ignores",
+        "tool_choice",
+        "tool_choice.allowed",
+        "tool_choice.auto",
+        "tool_choice.none",
+        "tool_choice.required",
+        "tool_choice.tool",
+        "tool_description",
+        "tool_name",
+        "tools",
+        "tools_with_thinking",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +83,8 @@ class EndpointRow:
         "tools_need_effort_none",
         "stream_only",
     )
+    #: The features that ``unsupported`` of a profile may name for a row of this kind.
+    FEATURES: ClassVar[frozenset[str]] = FEATURES
 
     name: str
     #: Where requests go unless ``base_url`` is given; ``base_url_variable`` is the environment variable read before it.
@@ -78,6 +113,11 @@ class EndpointRow:
     #: Models that refuse tools beside a reasoning effort, and those among them that have an effort by default.
     tools_refuse_effort: str | None = None
     tools_need_effort_none: str | None = None
+    #: The levels of ``reasoning_effort`` that the endpoint knows, beside ``none``; another becomes the nearest one
+    #: below, with a notice. Empty: every level goes out as it is.
+    efforts: tuple[str, ...] = ()
+    #: Features that this row refuses and the row of that name would not, as the same API may have another address.
+    others_can: Mapping[str, str] = field(default_factory=dict, hash=False)
     #: Images can be given by URL, not only as data.
     image_urls: bool = True
     #: Models (regular expression) that answer streamed requests only.
@@ -90,7 +130,7 @@ def profile_of(
 ) -> ModelProfile:
     """The capabilities of ``model`` at this row's endpoint, with a user's overrides on top.
 
-    Raises `ConfigurationError` for an override that is no field of `ModelProfile`.
+    Raises `ConfigurationError` for an override that cannot be: an unknown field, feature or value.
     """
     changes: dict[str, object] = {
         "name": row.name,
@@ -102,18 +142,16 @@ def profile_of(
     if row.tools_refuse_effort and re.search(row.tools_refuse_effort, model):
         changes["tools_with_thinking"] = False
     if overrides:
-        known = {item.name for item in fields(ModelProfile)}
-        for name, value in overrides.items():
-            if name not in known:
-                raise ConfigurationError(
-                    f"profile_overrides has no field {name!r}",
-                    next_step=f"Use one of {', '.join(sorted(known))}.",
-                )
-            if name == "unsupported" and isinstance(value, Mapping):
-                value = {**row.capabilities.unsupported, **value}
-            elif name in ("tool_choice", "response_formats", "replay") and not isinstance(value, str):
-                value = frozenset(value)  # type: ignore[call-overload]
-            changes[name] = value
+        from agentforge.provider.overrides import checked_overrides
+
+        given = row.capabilities.unsupported
+        changes |= checked_overrides(
+            overrides,
+            features=row.FEATURES.union(given),
+            subsets=(STANDARD.name, PORTABLE.name, row.subset.name),
+        )
+        if "unsupported" in overrides:
+            changes["unsupported"] = {**given, **changes["unsupported"]}  # type: ignore[dict-item]
     return row.capabilities.with_(**changes)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentforge.errors import ConfigurationError
 from agentforge.model import Notice, ToolSpecification
-from agentforge.provider.endpoint import Endpoint
+from agentforge.provider.endpoint import Endpoint, policy_setting
 
 if TYPE_CHECKING:
     from agentforge.tool.spec import CompiledSchema, SchemaSize, SchemaSubset
@@ -85,7 +85,7 @@ def sent_schemas(
         if asked and made is not None and not is_strict:
             _not_strict(what, reasons.get(index) or "this endpoint has no strict tools", endpoint, notices)
         takes_form = made is not None and not made.problems and (is_strict or tool.strict == "portable")
-        if takes_form and made is not None:
+        if takes_form and made is not None and (asked or endpoint.tells_all):
             notices.extend(_narrowed(what, made))
         parameters = made.schema if takes_form and made is not None else complete_schema(tool.parameters.schema)
         sent.append(SentSchema(parameters, is_strict, asked and is_strict))
@@ -137,7 +137,7 @@ def _not_strict(what: str, reason: str, endpoint: Endpoint[Any], notices: list[N
         endpoint.refuse(
             "strict_schema",
             f"{what} as strict: {reason}",
-            "Change its schema, set strict: auto, or set unsupported={'strict_schema': 'drop'}.",
+            f"Change its schema, set strict: auto, or set {policy_setting('strict_schema', 'drop')}.",
         )
     details: dict[str, object] = {"what": what, "problems": reason.split("; ")}
     notices.append(Notice("not_strict", f"{what} was sent without strict: {reason}", details))

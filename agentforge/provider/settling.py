@@ -7,14 +7,17 @@ and the ways out; ``drop`` leaves it out and says so in a notice; ``map`` says t
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agentforge.errors import ConfigurationError
 from agentforge.model import ChatRequestParameters, Notice, ToolChoice, ToolSpecification
-from agentforge.provider.endpoint import Endpoint
+from agentforge.provider.endpoint import Endpoint, policy_setting
 
 __all__ = ("Settled", "leave_out", "parallel_beside_strict", "settle")
+
+_BY_ADVISOR = "use the advisor structured_output (in Python prompt(…).entity(Type))"
 
 
 @dataclass(slots=True)
@@ -32,6 +35,15 @@ class Settled:
     def change(self, **changes: Any) -> None:
         """Change parameters."""
         self.parameters = self.parameters.with_(**changes)
+
+    @property
+    def own_tools(self) -> Sequence[object]:
+        """The vendor's own tools, which stand among the custom parameters."""
+        return self.parameters.custom_parameters.get("tools") or ()  # type: ignore[return-value]
+
+    def without_own_tools(self) -> Mapping[str, object]:
+        """The custom parameters without them."""
+        return {name: value for name, value in self.parameters.custom_parameters.items() if name != "tools"}
 
     def dropped(self, endpoint: Endpoint[Any], feature: str, what: str) -> None:
         """Note that ``feature`` was left out."""
@@ -75,7 +87,7 @@ def parallel_beside_strict(
         endpoint.refuse(
             "strict_with_parallel",
             "strict tools together with parallel_tool_calls=true",
-            "Ask for one of them, or set unsupported={'strict_with_parallel': 'drop'} to send both.",
+            f"Ask for one of them, or set {policy_setting('strict_with_parallel', 'drop')} to send both.",
         )
     notices.append(
         Notice("strict_with_parallel", "strict is not guaranteed for calls that the model makes in parallel")
@@ -84,9 +96,10 @@ def parallel_beside_strict(
 
 
 def leave_out(settled: Settled, endpoint: Endpoint[Any], feature: str, what: str, next_step: str) -> None:
-    """Leave ``feature`` out with a notice where the policy says ``drop``, else refuse it."""
+    """Leave ``feature`` out with a notice where the policy says ``drop``, else refuse it; how to set the policy is
+    added to ``next_step``."""
     if endpoint.policy(feature) != "drop":
-        endpoint.refuse(feature, what, next_step)
+        endpoint.refuse(feature, what, f"{next_step} With {policy_setting(feature, 'drop')} it is left out.")
     settled.dropped(endpoint, feature, what)
 
 
@@ -97,6 +110,12 @@ def _custom(settled: Settled, endpoint: Endpoint[Any], reserved: tuple[str, ...]
                 f"custom_parameters has the key {name!r}, and the fields of a request have texts as names",
                 next_step="Give the field's name as a text.",
             )
+    tools = settled.parameters.custom_parameters.get("tools")
+    if tools is not None and not isinstance(tools, (list, tuple)):
+        raise ConfigurationError(
+            f"custom_parameters.tools must be a list of the vendor's own tools, not {type(tools).__name__}",
+            next_step="Give a list, also of one tool.",
+        )
     for name in reserved:
         if name in settled.parameters.custom_parameters:
             endpoint.refuse(
@@ -110,7 +129,7 @@ def _tools(settled: Settled, endpoint: Endpoint[Any]) -> None:
     if not tools:
         return
     if profile.tool_mode == "none":
-        leave_out(settled, endpoint, "tools", "tools", "Use a model with tools, or tool_mode='json_schema'.")
+        leave_out(settled, endpoint, "tools", "tools", "Use a model with tools, or tool_mode: json_schema.")
         settled.change(tools=(), tool_choice=None, parallel_tool_calls=None)
         return
     if profile.max_tools is not None and len(tools) > profile.max_tools:
@@ -121,12 +140,14 @@ def _tools(settled: Settled, endpoint: Endpoint[Any]) -> None:
             "raise max_tools in profile_overrides where the endpoint takes more.",
         )
     if endpoint.policy("tool_name") != "map":
+        by_row = endpoint.row.capabilities.unsupported.get("tool_name") != "map"
+        cure = "set names: alias" if by_row else "leave names out,"
         for tool in tools:
             if not re.fullmatch(profile.tool_name_pattern, tool.name):
                 endpoint.refuse(
                     "tool_name",
                     f"the tool name {tool.name!r}; names must match {profile.tool_name_pattern}",
-                    "Rename the tool, or set unsupported={'tool_name': 'map'} to send an alias.",
+                    f"Rename the tool, or {cure} to send an alias.",
                 )
     if endpoint.row.description_required:
         _descriptions(settled, endpoint)
@@ -142,7 +163,7 @@ def _descriptions(settled: Settled, endpoint: Endpoint[Any]) -> None:
         endpoint.refuse(
             "tool_description",
             f"the tool {missing[0]!r} without a description",
-            "Describe the tool, or set unsupported={'tool_description': 'map'} to send its name instead.",
+            f"Describe the tool, or set {policy_setting('tool_description', 'map')} to send its name instead.",
         )
     described = tuple(
         ToolSpecification(tool.name, tool.name, tool.parameters, tool.strict, tool.metadata)
@@ -164,7 +185,7 @@ def _tools_beside_effort(settled: Settled, endpoint: Endpoint[Any]) -> None:
             "tools_with_thinking",
             "tools beside a reasoning effort on this API",
             "Set reasoning_effort='none', or call the model through the vendor's Responses API, which takes both; "
-            "tools_need_responses='responses' does that by itself.",
+            "tools_need_responses: responses does that by itself.",
         )
     settled.change(reasoning_effort="none")
     settled.dropped(endpoint, "tools_with_thinking", "tools beside a reasoning effort on this API")
@@ -174,19 +195,13 @@ def _tool_choice(settled: Settled, endpoint: Endpoint[Any]) -> None:
     choice = settled.parameters.tool_choice
     if choice is None:
         return
-    tools = settled.parameters.tools
-    names = {tool.name for tool in tools}
-    unknown = [name for name in choice.names if name not in names]
-    if unknown or (choice.forces_a_call and not tools):
-        endpoint.refuse(
-            "tool_choice",
-            f"a tool_choice of {unknown[0]!r}, which is not among the tools"
-            if unknown
-            else "a forced call without tools",
-            "Offer the tool in the same request.",
-        )
-    if not tools:
+    tools, own = settled.parameters.tools, settled.own_tools
+    _check_names(choice, tools, own, endpoint)
+    if not tools and not own:
         settled.change(tool_choice=None)
+        return
+    if choice.mode not in endpoint.profile.tool_choice:
+        _other_choice(settled, endpoint, choice)
         return
     rule = endpoint.row.thinking
     if settled.thinking and rule is not None and not rule.forced_choice and choice.forces_a_call:
@@ -198,19 +213,44 @@ def _tool_choice(settled: Settled, endpoint: Endpoint[Any]) -> None:
             "Turn thinking off for this request (reasoning_effort='none'), or use tool_choice='auto'.",
         )
         settled.change(tool_choice=None)
-        return
-    if choice.mode not in endpoint.profile.tool_choice:
-        _other_choice(settled, endpoint, choice)
+
+
+def _check_names(
+    choice: ToolChoice, tools: Sequence[ToolSpecification], own: Sequence[object], endpoint: Endpoint[Any]
+) -> None:
+    """Refuse a choice of what is not offered; that is the request's fault, whatever the model can do."""
+    names = [tool.name for tool in tools]
+    for name in choice.names:
+        if name in names:
+            continue
+        if name in map(_name_of, own):
+            step = "Choose one of the vendor's own tools with custom_parameters: {tool_choice: …}, in its form."
+        else:
+            from agentforge.config import did_you_mean
+
+            step = f"{did_you_mean(name, names)} A chosen tool is offered in the same request."
+        raise endpoint.error("tool_choice", f"tool_choice names {name!r}, which is not among the tools", step)
+    if choice.forces_a_call and not tools and not own:
+        raise endpoint.error(
+            "tool_choice",
+            f"tool_choice {choice.mode!r} forces a call, and the request offers no tools",
+            "Offer a tool in the same request, or leave tool_choice unset.",
+        )
+
+
+def _name_of(tool: object) -> object:
+    return tool.get("name") if isinstance(tool, Mapping) else None
 
 
 def _other_choice(settled: Settled, endpoint: Endpoint[Any], choice: ToolChoice) -> None:
     feature = f"tool_choice.{choice.mode}"
     policy = endpoint.policy(feature)
     if policy == "map" and choice.mode == "none":
-        settled.change(tools=(), tool_choice=None, parallel_tool_calls=None)
+        settled.change(
+            tools=(), tool_choice=None, parallel_tool_calls=None, custom_parameters=settled.without_own_tools()
+        )
     elif policy == "map" and choice.mode == "allowed":
-        kept = tuple(tool for tool in settled.parameters.tools if tool.name in choice.names)
-        settled.change(tools=kept, tool_choice=ToolChoice.REQUIRED if choice.required else None)
+        _narrow(settled, choice)
         _tool_choice(settled, endpoint)
     else:
         leave_out(
@@ -218,9 +258,36 @@ def _other_choice(settled: Settled, endpoint: Endpoint[Any], choice: ToolChoice)
             endpoint,
             feature,
             f"tool_choice {choice.mode!r}",
-            "Use tool_choice='auto', or add the mode to tool_choice in profile_overrides for a model that can.",
+            "Use tool_choice='auto', or add the mode to profile_overrides: {tool_choice: […]} for a model that can.",
         )
         settled.change(tool_choice=None)
+
+
+def _narrow(settled: Settled, choice: ToolChoice) -> None:
+    """Offer the allowed tools only, and say so: what a provider has cached begins with its tools."""
+    offered, own = settled.parameters.tools, settled.own_tools
+    kept = tuple(tool for tool in offered if tool.name in choice.names)
+    settled.change(tools=kept, tool_choice=ToolChoice.REQUIRED if choice.required else None)
+    if len(kept) != len(offered):
+        names = [tool.name for tool in kept]
+        listed = ", ".join(names) or "none"
+        settled.notices.append(
+            Notice(
+                "tools_narrowed",
+                f"only the allowed tools were offered ({listed}), as the API has no list of allowed ones; a "
+                "prompt that was cached with all of them does not count",
+                {"offered": names},
+            )
+        )
+    if own:
+        settled.change(custom_parameters=settled.without_own_tools())
+        settled.notices.append(
+            Notice(
+                "tools_narrowed",
+                "the vendor's own tools were left out, as they are not among the allowed ones",
+                {"left_out": [_name_of(tool) for tool in own]},
+            )
+        )
 
 
 def _strict(settled: Settled, endpoint: Endpoint[Any]) -> None:
@@ -236,9 +303,10 @@ def _strict(settled: Settled, endpoint: Endpoint[Any]) -> None:
         endpoint,
         "strict_tools",
         f"strict tools{where}",
-        f"Use base_url={endpoint.base_url.rstrip('/') + base!r}, or set unsupported={{'strict_tools': 'map'}}."
+        f"Use base_url: {endpoint.base_url.rstrip('/') + base}, or set {policy_setting('strict_tools', 'map')} to "
+        "move such requests there."
         if base
-        else "Leave strict unset, or set unsupported={'strict_tools': 'drop'}.",
+        else "Leave strict unset, or use strict: auto.",
     )
     loose = tuple(
         ToolSpecification(tool.name, tool.description, tool.parameters, None, tool.metadata)
@@ -254,7 +322,8 @@ def _parallel(settled: Settled, endpoint: Endpoint[Any]) -> None:
     if wanted is None:
         return
     can = endpoint.profile.parallel_tool_calls
-    if not settled.parameters.tools or (can == "always" and wanted) or (can == "never" and not wanted):
+    offers = settled.parameters.tools or settled.own_tools
+    if not offers or (can == "always" and wanted) or (can == "never" and not wanted):
         settled.change(parallel_tool_calls=None)  # it is so anyhow
     elif can != "settable":
         leave_out(
@@ -262,7 +331,7 @@ def _parallel(settled: Settled, endpoint: Endpoint[Any]) -> None:
             endpoint,
             "parallel_tool_calls",
             f"parallel_tool_calls={str(wanted).lower()}; parallel calls are {can} on",
-            "Leave it unset and run the calls one after another, or set unsupported={'parallel_tool_calls': 'drop'}.",
+            "Leave it unset and run the calls one after another.",
         )
         settled.change(parallel_tool_calls=None)
 
@@ -277,7 +346,7 @@ def _response_format(settled: Settled, endpoint: Endpoint[Any]) -> None:
             endpoint,
             f"response_format.{wanted.type}",
             f"the response format {wanted.type!r}",
-            f"Use one of {', '.join(sorted(endpoint.profile.response_formats))}, or state the form in the prompt.",
+            f"Use one of {', '.join(sorted(endpoint.profile.response_formats))}, or {_BY_ADVISOR}.",
         )
         settled.change(response_format=None)
         return
@@ -290,25 +359,42 @@ def _response_format(settled: Settled, endpoint: Endpoint[Any]) -> None:
             endpoint,
             "response_format_with_thinking",
             f"the response format {wanted.type!r} while thinking",
-            "Turn thinking off for this request (reasoning_effort='none'), or state the form in the prompt.",
+            f"Turn thinking off for this request (reasoning_effort='none'), or {_BY_ADVISOR}.",
         )
         settled.change(response_format=None)
-    elif settled.parameters.tools and not endpoint.profile.response_format_with_tools:
+    elif (settled.parameters.tools or settled.own_tools) and not endpoint.profile.response_format_with_tools:
         leave_out(
             settled,
             endpoint,
             "response_format_with_tools",
             f"the response format {wanted.type!r} beside tools; the model would never call one",
-            "Leave it unset and use the advisor structured_output, which asks by a tool; or offer no tools "
-            "(tool_choice='none').",
+            f"Leave it unset and {_BY_ADVISOR}, which asks by a tool; or offer no tools (tool_choice='none').",
         )
         settled.change(response_format=None)
 
 
 def _effort(settled: Settled, endpoint: Endpoint[Any]) -> None:
-    if settled.parameters.reasoning_effort is not None and not endpoint.profile.reasoning_effort:
+    level = settled.parameters.reasoning_effort
+    if level is None:
+        return
+    if not endpoint.profile.reasoning_effort:
         leave_out(settled, endpoint, "reasoning_effort", "a reasoning effort", "Leave reasoning_effort unset.")
         settled.sends_effort = False
+        return
+    known = endpoint.row.efforts
+    if level == "none" or not known or level in known:
+        return
+    from agentforge.provider.efforts import nearest_effort
+
+    found = nearest_effort(level, known)
+    settled.change(reasoning_effort=found)
+    settled.notices.append(
+        Notice(
+            "reasoning_effort_mapped",
+            f"{endpoint.row.name} model {endpoint.model!r} does not know the effort {level!r}; {found!r} was sent",
+            {"vendor": endpoint.row.name, "model": endpoint.model, "asked": level, "sent": found},
+        )
+    )
 
 
 def _sampling(settled: Settled, endpoint: Endpoint[Any]) -> None:
@@ -327,7 +413,7 @@ def _sampling(settled: Settled, endpoint: Endpoint[Any]) -> None:
                 endpoint,
                 "thinking_ignores",
                 f"{name} while thinking",
-                f"Leave {name} unset or turn thinking off.",
+                f"Leave {name} unset, or turn thinking off.",
             )
             if name in custom:
                 custom = {key: value for key, value in custom.items() if key != name}

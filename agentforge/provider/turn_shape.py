@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from agentforge.errors import UnsupportedFeatureError
 from agentforge.model import Notice
-from agentforge.provider.endpoint import Endpoint
+from agentforge.provider.endpoint import Endpoint, policy_setting
 from agentforge.provider.names import alias_of
-from agentforge.provider.row import provider_id
+from agentforge.provider.row import RESULT_MEDIA, provider_id
 
 __all__ = ("TurnShape",)
 
 _MAX_NAMES = 4096
-_MEDIA = ("images", "audio", "files", "image_urls", "audio_urls", "file_urls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnShape:
     """Two requests with equal shapes share their encoded turns. A wire derives its own with what else shapes them.
 
-    ``provider`` names whose opaque state may be replayed, ``dropped`` the kinds of media that become a note.
+    ``provider`` names whose opaque state may be replayed, ``dropped`` the kinds of media that become a note, and
+    ``dropped_in_results`` those that do so in a tool's result: all of which the profile says nothing, as whoever asks
+    cannot foresee what a tool returns, and a call must not make every later request of the conversation fail.
     """
 
     vendor: str
@@ -35,6 +36,7 @@ class TurnShape:
     files: bool
     image_urls: bool
     dropped: frozenset[str]
+    dropped_in_results: frozenset[str] = frozenset()
     _wire_names: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
@@ -51,8 +53,15 @@ class TurnShape:
             "audio": profile.audio,
             "files": profile.files,
             "image_urls": row.image_urls,
-            "dropped": frozenset(kind for kind in _MEDIA if endpoint.policy(kind) == "drop"),
+            "dropped": frozenset(kind for kind in RESULT_MEDIA if endpoint.policy(kind) == "drop"),
+            "dropped_in_results": frozenset(
+                kind for kind in RESULT_MEDIA if kind not in profile.unsupported or profile.unsupported[kind] == "drop"
+            ),
         }
+
+    def for_results(self) -> Self:
+        """The shape for the results of tools."""
+        return self if self.dropped_in_results <= self.dropped else replace(self, dropped=self.dropped_in_results)
 
     def wire_name(self, name: str) -> str:
         """The tool's name as the vendor takes it, worked out once."""
@@ -72,7 +81,7 @@ class TurnShape:
                 f"{self.vendor} model {self.model!r} does not support {what} ({feature})",
                 provider_code="unsupported_feature",
                 details=details,
-                next_step="Leave it out, use another model, or override the capability in profile_overrides.",
+                next_step=self._way_out(feature),
             )
         notices.append(
             Notice(
@@ -82,3 +91,9 @@ class TurnShape:
             )
         )
         return f"[{feature} left out: this model cannot take it]"
+
+    def _way_out(self, feature: str) -> str:
+        can = getattr(self, feature, None) is False
+        override = f" Where this model takes them, set profile_overrides: {{{feature}: true}}." if can else ""
+        note = f" With {policy_setting(feature, 'drop')} a note stands in their place."
+        return f"Leave it out, or use another model.{override}{note}"

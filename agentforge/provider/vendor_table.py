@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar, get_type_hints
+from urllib.parse import urlsplit
 
 from agentforge.errors import ConfigurationError
 from agentforge.http import parse_base_url
@@ -21,7 +22,8 @@ Row = TypeVar("Row", bound=EndpointRow)
 @dataclass(frozen=True, slots=True)
 class VendorTable(Generic[Row]):
     """The vendors of a family. ``family`` is what other plugins name with the hook ``agentforge_vendor_profiles``;
-    ``kind`` the class of its rows; ``default`` the row that holds without an address, ``other`` the one with it."""
+    ``kind`` the class of its rows; ``default`` the row that holds without an address, ``other`` the one at an address
+    that is no row's own."""
 
     family: str
     kind: type[Row]
@@ -29,10 +31,14 @@ class VendorTable(Generic[Row]):
     default: str
     other: str = "generic"
 
-    def row(self, vendor: str | Row | None, *, has_address: bool = False) -> Row:
-        """The row of that name; a row is returned as it is. Raises `ConfigurationError` for an unknown name."""
+    def row(self, vendor: str | Row | None, *, base_url: str | None = None) -> Row:
+        """The row of that name; a row is returned as it is. Without a name it is the row whose own address has the host
+        of ``base_url``, `other` at another host, `default` without an address.
+
+        Raises `ConfigurationError` for an unknown name.
+        """
         if vendor is None:
-            vendor = self.other if has_address else self.default
+            vendor = self._at(base_url) if base_url else self.default
         if not isinstance(vendor, str):
             return vendor
         try:
@@ -43,12 +49,26 @@ class VendorTable(Generic[Row]):
                 next_step=f"Use one of {', '.join(self.rows)}, or give a {self.kind.__name__} of your own.",
             ) from None
 
-    def named(self, vendor: str | None, brought: Mapping[str, Mapping[str, object]]) -> str | Row | None:
-        """The vendor to give to the model: a brought row, or the name as it is, for the model to look up.
+    def _at(self, base_url: str) -> str:
+        """The row that lives there. Its key may go there, so the whole origin has to be the same."""
+        origin = _origin(base_url)
+        if origin is None:
+            return self.other
+        return next(
+            (row.name for row in self.rows.values() if row.base_url and _origin(row.base_url) == origin), self.other
+        )
+
+    def named(
+        self, vendor: str | None, brought: Mapping[str, Mapping[str, object]], base_url: str | None = None
+    ) -> str | Row | None:
+        """The vendor to give to the model: a brought row, or the name as it is, for the model to look up; without a
+        name, the brought row whose own address has the host of ``base_url``.
 
         Raises `ConfigurationError` for a row that is wrong, for one that takes the name of ours, and for a name that is
         nobody's.
         """
+        if vendor is None and base_url and (origin := _origin(base_url)) is not None:
+            vendor = next((name for name in brought if _origin(brought[name].get("base_url")) == origin), None)
         if vendor is None or (vendor in self.rows and vendor not in brought):
             return vendor
         if vendor in brought:
@@ -119,6 +139,20 @@ class VendorTable(Generic[Row]):
             given = {**given, "capabilities": dict(capabilities)}
         made: Row = TypeAdapter(self.kind).validate_python(dict(given))
         return made
+
+
+_PORTS = {"https": 443, "http": 80}
+
+
+def _origin(address: object) -> tuple[str, str, int | None] | None:
+    """Scheme, host and port; ``None`` for what is no address, which is said where it is used."""
+    if not isinstance(address, str):
+        return None
+    try:
+        parts = urlsplit(address)
+        return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
 
 
 def _words_of(error: ValueError) -> str:

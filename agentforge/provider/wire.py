@@ -102,6 +102,10 @@ class Wire(ABC, Generic[Shape]):
 
     #: Fields of the body that no custom parameter may set, as the wire sets them.
     RESERVED: ClassVar[tuple[str, ...]] = ()
+    #: Whether streams are JSON themselves, by lines or as an array; else one that begins as JSON is a whole answer.
+    STREAMS_JSON: ClassVar[bool] = False
+    #: Whether ids of calls have to differ in the whole request; in one turn they always do.
+    distinct_in_request: bool = False
 
     @abstractmethod
     def settle(self, parameters: ChatRequestParameters, endpoint: Endpoint[Any]) -> Settled:

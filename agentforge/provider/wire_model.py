@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from types import MappingProxyType
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ("WireModel",)
 
 _DRAIN_SECONDS = 0.5
+_BLANK = b"\xef\xbb\xbf \t\r\n"  # what may stand before a body's first sign, the mark of its encoding included
 
 AnsweringT = TypeVar("AnsweringT", bound=Answering)
 
@@ -92,7 +93,7 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
         # Of a request without notices, decoding needs the same every time; one value, as other threads may set it.
         self._plain: tuple[Head[Any], AnsweringT] | None = None
         self._max_body_bytes = max_body_bytes if max_body_bytes is not None else MAX_BODY_BYTES
-        self._encoder = RequestEncoder(wire, self._endpoint, defaults=defaults)
+        self._encoder = RequestEncoder(_around(wire), self._endpoint, defaults=defaults)
         self._profile = self._endpoint(None).profile
         self._by_schema: SchemaToolModel | None = None
         if self._profile.tool_mode == "json_schema":
@@ -150,15 +151,15 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
     def preview(self, request: ChatRequest, *, stream: bool = False) -> tuple[bytes, tuple[Notice, ...]]:
         """The body that ``request`` would be sent as, and what was mapped or dropped for it; nothing is sent. Raises
         `UnsupportedFeatureError` for what would be refused."""
-        encoded = self._encoder.encode(History.of(request.messages), request.parameters, stream=stream)
-        return encoded.body, encoded.notices
+        sent, answering = self._prepare(request, self._encoder, stream=stream)
+        return sent.content or b"", answering.notices
 
     def preview_tools(self, tools: Sequence[ToolSpecification]) -> ToolPreview:
         """These tools as this endpoint would get them. Raises `UnsupportedFeatureError` for what would be refused."""
         if self._by_schema is not None:
             notice = Notice("tools_in_prompt", "the tools are described in the prompt; the endpoint gets a schema")
             return ToolPreview((), {}, (notice,))
-        endpoint = self._endpoint(None)
+        endpoint = replace(self._endpoint(None), tells_all=True)
         offered = ChatRequestParameters(tools=tools)
         settled = self._wire.settle(ChatRequestParameters.merge(self._defaults, offered), endpoint)
         if not settled.parameters.tools:
@@ -189,25 +190,30 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
         async with self._http.stream(sent) as answer:
             kind = answer.headers.get("content-type", "")
             if "html" in kind:
-                page = await self._whole(answer)
+                page = await self._whole(answer, answer.chunks)
                 raise unexpected_answer(
                     answer.status, answer.headers, page, expected="an event stream", secrets=self.secrets
                 )
-            if kind.startswith("application/json"):
-                # A server that does not stream answers whole.
-                content = await self._whole(answer)
+            chunks = aiter(answer.chunks)
+            begun = await _beginning(chunks, self._max_body_bytes)
+            if not self._wire.STREAMS_JSON and begun.lstrip(_BLANK)[:1] in (b"{", b"["):
+                # A server that does not stream answers whole, whatever it calls that.
+                content = await self._whole(answer, chunks, begun)
                 for event in events_of(self._with_cost(self._decode(content, answering, answer.headers), asked)):
                     yield event
                 return
             decoder = self._decoder(answering, answer.status, answer.headers)
             try:
-                async for chunk in answer.chunks:
-                    for event in self._with_costs(decoder.feed(chunk), asked):
-                        yield event
-                    if decoder.failure is not None:
-                        raise decoder.failure
-                    if decoder.ended:
-                        break
+                for event in self._with_costs(decoder.feed(begun), asked):
+                    yield event
+                if decoder.failure is None and not decoder.ended:
+                    async for chunk in chunks:
+                        for event in self._with_costs(decoder.feed(chunk), asked):
+                            yield event
+                        if decoder.failure is not None or decoder.ended:
+                            break
+                if decoder.failure is not None:
+                    raise decoder.failure
             except ModelError as error:
                 if decoder.partial_text and "partial_text" not in error.details:
                     error.details = {**error.details, "partial_text": decoder.partial_text}
@@ -236,10 +242,10 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
                     yield UsageEvent(event.response.token_usage)
             yield event
 
-    async def _whole(self, answer: HttpStream) -> bytes:
+    async def _whole(self, answer: HttpStream, chunks: AsyncIterator[bytes], begun: bytes = b"") -> bytes:
         """The body of an answer that is no stream, bounded like one."""
-        body = bytearray()
-        async for chunk in answer.chunks:
+        body = bytearray(begun)
+        async for chunk in chunks:
             body += chunk
             if len(body) > self._max_body_bytes:
                 raise too_large(self._max_body_bytes, answer.headers)
@@ -304,7 +310,7 @@ class _WithoutTools:
 
     def __init__(self, model: WireModel[Any]) -> None:
         self._model = model
-        self._encoder = RequestEncoder(model._wire, model._endpoint)
+        self._encoder = RequestEncoder(_around(model._wire), model._endpoint)
 
     @property
     def profile(self) -> ModelProfile:
@@ -324,27 +330,45 @@ class _WithoutTools:
         await self._model.aclose()
 
 
+async def _beginning(chunks: AsyncIterator[bytes], most: int) -> bytes:
+    """The first chunks, up to one that is not blank."""
+    begun = b""
+    async for chunk in chunks:
+        begun += chunk
+        if len(begun) > most or begun.lstrip(_BLANK):
+            break
+    return begun
+
+
+def _around(wire: Wire[Any]) -> Wire[Any]:
+    from agentforge.provider.request_wire import RequestWire
+
+    return RequestWire(wire)
+
+
 def _overrides(given: Mapping[str, object] | None, tool_mode: str | None, names: str | None) -> dict[str, object]:
-    """The overrides of the profile, with the settings that are short for one."""
-    made: dict[str, object] = dict(given or {})
-    if tool_mode not in (None, "native", "json_schema"):
+    """The overrides of the profile, with the settings that are short for one; what is in them is checked with the row
+    that they are for."""
+    if given is not None and not isinstance(given, Mapping):
         raise ConfigurationError(
-            f"tool_mode must be 'native' or 'json_schema', not {tool_mode!r}",
-            next_step="Leave it unset for what the vendor's row says.",
+            f"profile_overrides must be a mapping of capabilities, not {given!r}",
+            next_step="Give for example profile_overrides: {images: false}.",
         )
+    made: dict[str, object] = dict(given or {})
+    for setting, value, known in (
+        ("tool_mode", tool_mode, ("native", "json_schema")),
+        ("names", names, ("alias", "error")),
+    ):
+        if value is not None and value not in known:
+            raise ConfigurationError(
+                f"{setting} must be {known[0]!r} or {known[1]!r}, not {value!r}",
+                next_step="Leave it unset for what the vendor's row says.",
+            )
     if tool_mode is not None:
         made["tool_mode"] = tool_mode
-    if names not in (None, "alias", "error"):
-        raise ConfigurationError(
-            f"names must be 'alias' or 'error', not {names!r}",
-            next_step="Leave it unset for what the vendor's row says.",
-        )
-    if names is not None:
-        more = made.get("unsupported", {})
-        made["unsupported"] = {
-            **(more if isinstance(more, Mapping) else {}),
-            "tool_name": "map" if names == "alias" else "error",
-        }
+    more = made.get("unsupported", {})
+    if names is not None and isinstance(more, Mapping):
+        made["unsupported"] = {**more, "tool_name": "map" if names == "alias" else "error"}
     return made
 
 

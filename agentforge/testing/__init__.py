@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ToolGateContract,
         ToolInterceptorContract,
         ToolSourceContract,
+        WireModelContract,
     )
 
 __all__ = (
@@ -53,6 +54,7 @@ __all__ = (
     "ToolInterceptorContract",
     "ToolSourceContract",
     "Turn",
+    "WireModelContract",
     "call",
     "calls",
     "replay_transport",

@@ -111,8 +111,8 @@ class Cassette:
             source.texts("notes"),
             source.get("source", dict),
             tuple(
-                _interaction(_Reader(item, f"{name}: interactions[{at}]"))
-                for at, item in enumerate(source.get("interactions", list))
+                _interaction(_Reader(item, f"{name}: interaction {number}"))
+                for number, item in enumerate(source.get("interactions", list), 1)
             ),
         )
 

@@ -28,6 +28,7 @@ import pytest
 
 from agentforge import AgentForge
 from agentforge.config import ConfigurationFaults
+from tests.support.programs import folder_of_programs
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -149,7 +150,7 @@ def check_configuration(where: str, block: Block) -> None:
 def run_commands(where: str, code: str, expected: str | None) -> None:
     """Run the lines of a block one by one and compare what they print with what the page says."""
     clean = {name: text for name, text in os.environ.items() if not name.startswith("AGENTFORGE_")}
-    path = os.pathsep.join([sysconfig.get_path("scripts"), clean.get("PATH", "")])
+    path = os.pathsep.join([folder_of_programs(), sysconfig.get_path("scripts"), clean.get("PATH", "")])
     printed = ""
     for line in code.replace("\\\n", "").splitlines():
         wanted = EXIT_CODE.search(line)

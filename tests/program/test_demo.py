@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.mock_provider import mock_provider
+from tests.support.programs import python_m_agentforge
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config" / "agentforge.yaml"
@@ -28,7 +29,7 @@ def agentforge(*words: str, environment: Mapping[str, str] | None = None) -> sub
     """The program's end, with what it wrote."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTFORGE_", "OPENAI_"))}
     return subprocess.run(
-        [sys.executable, "-m", "agentforge", *words, "--config", str(CONFIG)],
+        [*python_m_agentforge(), *words, "--config", str(CONFIG)],
         env={**kept, **(environment or {})},
         capture_output=True,
         text=True,
@@ -142,7 +143,7 @@ def test_make_demo_uses_the_scripted_model_never_in_silence(
     tmp_path: Path, words: list[str], engine: str, said: str
 ) -> None:
     """Where the engine cannot be imported it says so first; which model answered stands below each answer."""
-    for name, command in (("python", engine), ("agentforge", f'exec "{sys.executable}" -m agentforge "$@"')):
+    for name, command in (("python", engine), ("agentforge", f'exec {shlex.join(python_m_agentforge())} "$@"')):
         (tmp_path / name).write_text(f"#!/bin/sh\n{command}\n", "utf-8")
         (tmp_path / name).chmod(0o755)
     (tmp_path / "installed").touch()

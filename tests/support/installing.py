@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from tests.support.programs import python_m_agentforge
+
 __all__ = ("install", "program", "python")
 
 _OURS = ("AGENTFORGE_", "PYTHON", "PYTEST")
@@ -27,17 +29,21 @@ def install(sources: Iterable[Path], target: Path) -> None:
 
 def program(*words: str, cwd: Path, target: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     """The program with what is installed in ``target``, and with what it wrote."""
-    return python("-m", "agentforge", *words, cwd=cwd, target=target, **environment)
+    return _run(*python_m_agentforge(), *words, cwd=cwd, target=target, **environment)
 
 
 def python(*words: str, cwd: Path, target: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     """An interpreter with what is installed in ``target``."""
+    return _run(sys.executable, *words, cwd=cwd, target=target, **environment)
+
+
+def _run(*command: str, cwd: Path, target: Path | None, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("AGENTFORGE_", "PYTHON", "PYTEST"))
     }
     path: Mapping[str, str] = {} if target is None else {"PYTHONPATH": str(target)}
     return subprocess.run(
-        [sys.executable, *words],
+        command,
         cwd=cwd,
         env={**kept, **path, **environment},
         stdin=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from agentforge import AgentForge
 from agentforge.testing import EndpointRequest, ScriptedEndpoint
+from tests.support.programs import python_m_agentforge
 
 __all__ = ("KEY", "RECIPES", "Said", "chat", "load", "names_of", "run", "sent", "session")
 
@@ -39,7 +39,7 @@ def run(recipe: str, *words: str, environment: Mapping[str, str] | None = None) 
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTFORGE_", "OPENAI_"))}
     config = ["--config", str(RECIPES / recipe / "agentforge.yaml"), "--profile", "scripted"]
     done = subprocess.run(
-        [sys.executable, "-m", "agentforge", "chat", *words, *config, "--json", "--no-stream"],
+        [*python_m_agentforge(), "chat", *words, *config, "--json", "--no-stream"],
         env={**kept, **(environment or {})},
         capture_output=True,
         text=True,

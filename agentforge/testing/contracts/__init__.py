@@ -12,6 +12,7 @@ from agentforge.testing.contracts.interceptor import ToolInterceptorContract
 from agentforge.testing.contracts.memory_store import MemoryStoreContract
 from agentforge.testing.contracts.plugin import PluginContract
 from agentforge.testing.contracts.tool_source import ToolSourceContract
+from agentforge.testing.contracts.wire_model import WireModelContract
 
 __all__ = (
     "AdvisorContract",
@@ -22,4 +23,5 @@ __all__ = (
     "ToolGateContract",
     "ToolInterceptorContract",
     "ToolSourceContract",
+    "WireModelContract",
 )

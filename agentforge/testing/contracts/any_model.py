@@ -81,7 +81,11 @@ class AnyModelSuite(ModelSuite):
             skip("the model answers the same request in different ways")
 
         async def work() -> None:
-            turn = {"text": "The same either way. 🌤 你好", "usage": {"input": 30, "output": 5}}
+            turn = {
+                "thinking": "Either way.",
+                "text": "The same either way. 🌤 你好",
+                "usage": {"input": 30, "output": 5},
+            }
             async with self.opened(turn) as model:
                 plain = await model.chat(ChatRequest("Say the same."))
             async with self.opened(turn) as model:

@@ -82,7 +82,7 @@ class _Compiler(PlainSchemas):
             reference = self._left.pop(0)
             path = tuple(step.replace("~1", "/").replace("~0", "~") for step in reference[2:].split("/"))
             definitions[self._names[reference]] = self.schema(self._heads.target(reference), path)
-        return {**made, "$defs": definitions} if definitions else made
+        return _without_aliases({**made, "$defs": definitions}) if definitions else made
 
     def _whole(self) -> dict[str, Any]:
         """The root, which is always an object: what else it might be is of no use for arguments."""
@@ -235,3 +235,38 @@ class _Compiler(PlainSchemas):
         else:
             made = {"anyOf": branches, **({"description": description} if description else {})}
         return {**made, "nullable": True} if nullable else made
+
+
+def _without_aliases(made: dict[str, Any]) -> dict[str, Any]:
+    """The schema without definitions that are, after all, only another name of one: a chain of references has no end
+    that is known at a glance."""
+    definitions: dict[str, Any] = made["$defs"]
+    while found := next(((name, body) for name, body in definitions.items() if body.keys() == {"$ref"}), None):
+        name, body = found
+        old = f"#/$defs/{name.replace('~', '~0').replace('/', '~1')}"
+        if body["$ref"] == old:
+            break
+        del definitions[name]
+        made = _renamed(made, old, body["$ref"])
+        definitions = made["$defs"]
+    if not definitions:
+        del made["$defs"]
+    return made
+
+
+def _renamed(node: Any, old: str, new: str) -> Any:
+    """A copy in which one reference is another; an alternative that then stands there twice stands there once."""
+    if isinstance(node, list):
+        return [_renamed(item, old, new) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("$ref") == old:
+        return {**node, "$ref": new}
+    made = {key: _renamed(value, old, new) for key, value in node.items()}
+    branches = made.get("anyOf")
+    if isinstance(branches, list):
+        made["anyOf"] = [branch for at, branch in enumerate(branches) if branch not in branches[:at]]
+        if len(made["anyOf"]) == 1 and made.keys() == {"anyOf"}:
+            only: dict[str, Any] = made["anyOf"][0]
+            return only
+    return made

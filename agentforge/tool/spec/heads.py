@@ -187,6 +187,8 @@ class Heads:
         choices: list[tuple[str, list[Any]]] = []
         for key in ("anyOf", "oneOf"):
             branches = _listed(node, key)
+            if key == "anyOf":  # said twice, an alternative is none
+                branches = [branch for at, branch in enumerate(branches) if branch not in branches[:at]]
             if branches and "properties" in own and all(_is_presence(branch) for branch in branches):
                 own[LOST] = [*own.get(LOST, ()), ("presence", _presence_in_words(branches))]
             elif len(branches) == 1:

@@ -155,7 +155,7 @@ def numbered_ids() -> Any:
 
 def answering(**changes: Any) -> MessagesAnswering:
     """What decoding needs, with predictable ids."""
-    return MessagesAnswering(**{"provider": "anthropic", "new_id": numbered_ids(), **changes})
+    return MessagesAnswering(**{"provider": "anthropic/messages", "new_id": numbered_ids(), **changes})
 
 
 def plain(body: Mapping[str, Any] | bytes, **changes: Any) -> ChatResponse:

@@ -97,7 +97,7 @@ def test_the_answer_with_thinking_reads_as_reviewed(shared: Path) -> None:
             [
                 ThinkingContent(
                     thinking["thinking"],
-                    ProviderState("anthropic", {"type": "thinking", "signature": thinking["signature"]}),
+                    ProviderState("anthropic/messages", {"type": "thinking", "signature": thinking["signature"]}),
                 ),
                 TextContent(
                     "I'll help you find the largest city in your country. First, let me determine which country you're "
@@ -138,14 +138,14 @@ def test_the_stream_with_a_tool_of_the_provider_reads_as_reviewed(shared: Path) 
         AiMessage(
             [
                 TextContent("Let me search for a tool that can provide current exchange rate information."),
-                ThinkingContent("", ProviderState("anthropic", searched)),
-                ThinkingContent("", ProviderState("anthropic", found)),
+                ThinkingContent("", ProviderState("anthropic/messages", searched)),
+                ThinkingContent("", ProviderState("anthropic/messages", found)),
                 TextContent("I found the right tool! Let me fetch the current USD to EUR exchange rate for you."),
                 ToolExecutionRequest(
                     "toolu_01EFn5wTNBYA8Reni8rbmnHT",
                     "get_exchange_rate",
                     '{"from_currency": "USD", "to_currency": "EUR"}',
-                    provider_state=ProviderState("anthropic", {"caller": {"type": "direct"}}),
+                    provider_state=ProviderState("anthropic/messages", {"caller": {"type": "direct"}}),
                 ),
             ]
         ),

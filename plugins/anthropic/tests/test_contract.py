@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agentforge.testing import ChatModelContract, PluginContract, ScriptedEndpoint
+from agentforge.testing import PluginContract, ScriptedEndpoint, WireModelContract
 from agentforge_anthropic import AnthropicChatModel
 
 
-class TestAnthropicChatModel(ChatModelContract):
+class TestAnthropicChatModel(WireModelContract):
     """Through the HTTP client and a socket; without retries, so that each failure is seen."""
 
     @asynccontextmanager

@@ -58,7 +58,7 @@ def test_the_bytes_encoded_in_a_round_do_not_grow_with_the_history() -> None:
 
 
 texts = st.sampled_from(["a", "b ", " ", "", '{"role":"system","content":['])
-own = st.just(ThinkingContent("t", ProviderState("anthropic", {"type": "thinking", "signature": "s"})))
+own = st.just(ThinkingContent("t", ProviderState("anthropic/messages", {"type": "thinking", "signature": "s"})))
 foreign = st.just(ThinkingContent("t", ProviderState("other", {})))
 replies = st.lists(st.one_of(st.builds(TextContent, texts), own, foreign), max_size=3)
 single = st.one_of(

@@ -78,14 +78,14 @@ async def test_the_address_is_the_base_and_the_path(options: dict[str, Any], url
             {"anthropic-beta": "a-2026-01-01,b-2026-01-01"},
             [],
         ),
-        ({"headers": {"Anthropic-Beta": "mine"}, "betas": ["a"]}, {"anthropic-beta": "mine"}, []),
+        ({"headers": {"Anthropic-Beta": "mine, a"}, "betas": ["a"]}, {"anthropic-beta": "a,mine"}, []),
         ({"vendor": "generic"}, {"x-api-key": "key-for-tests", "anthropic-version": "2023-06-01"}, []),
     ],
 )
 async def test_headers_carry_key_version_and_features(
     options: dict[str, Any], present: dict[str, str], absent: list[str]
 ) -> None:
-    """A user's own win."""
+    """A user's own win; features that a header asks for come beside those of the setting."""
     transport = FakeTransport()
     await model_on(transport, **options).chat(ChatRequest("q"))
     headers = transport.header

@@ -37,12 +37,12 @@ CALL = ToolExecutionRequest(
     "toolu_1",
     "get_weather",
     '{"city": "Oslo"}',
-    provider_state=ProviderState("anthropic", {"caller": {"type": "direct"}}),
+    provider_state=ProviderState("anthropic/messages", {"caller": {"type": "direct"}}),
 )
 
 
 def state(**data: Any) -> ProviderState:
-    return ProviderState("anthropic", data)
+    return ProviderState("anthropic/messages", data)
 
 
 HISTORIES: dict[str, list[ChatMessage]] = {

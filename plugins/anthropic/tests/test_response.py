@@ -31,7 +31,7 @@ def call(arguments: Any, id: Any = "toolu_1", **more: Any) -> dict[str, Any]:
 
 
 def state(**data: Any) -> ProviderState:
-    return ProviderState("anthropic", data)
+    return ProviderState("anthropic/messages", data)
 
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}

@@ -74,7 +74,7 @@ parts = st.one_of(
     st.builds(TextContent, spoken),
     st.builds(
         lambda text, signature: ThinkingContent(
-            text, ProviderState("anthropic", {"type": "thinking", "signature": signature})
+            text, ProviderState("anthropic/messages", {"type": "thinking", "signature": signature})
         ),
         words,
         words,

@@ -282,7 +282,7 @@ def test_what_is_so_anyhow_or_allowed_is_no_matter(
 
 # -- a loop that another provider began ---------------------------------------------------------------
 
-SIGNED = ThinkingContent("hm", ProviderState("anthropic", {"type": "thinking", "signature": "s=="}))
+SIGNED = ThinkingContent("hm", ProviderState("anthropic/messages", {"type": "thinking", "signature": "s=="}))
 FOREIGN = ThinkingContent("hm", ProviderState("deepseek", {"reasoning_content": "hm"}))
 CALL = ToolExecutionRequest("c1", "get_weather", "{}")
 RESULT = ToolExecutionResultMessage("c1", "get_weather", "rain")

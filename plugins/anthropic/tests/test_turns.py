@@ -120,17 +120,19 @@ def test_a_part_of_a_users_message_is_one_block(part: Content, block: dict[str, 
         (AudioContent(data="QUJD"), "audio"),
         (ImageContent(data="QUJD", media_type="image/tiff"), "images"),
         (FileContent(data="QUJD", media_type="application/zip"), "files"),
-        (FileContent(data="!!", media_type="text/plain"), "files"),
+        (FileContent(data="//4=", media_type="text/plain"), "files"),
         (FileContent(url="https://docs.example/a.txt", media_type="text/plain"), "file_urls"),
     ],
 )
 def test_a_part_that_the_api_cannot_take_is_refused_or_noted(part: Content, feature: str) -> None:
-    """In a user's message and in a result."""
-    for messages in ([UserMessage(part)], [ASK, AiMessage([CALL]), ToolExecutionResultMessage("c1", "look", part)]):
+    """Refused in a user's message; in a result, which nobody could foresee, refused where the profile says so."""
+    result = [ASK, AiMessage([CALL]), ToolExecutionResultMessage("c1", "look", part)]
+    for messages, policy in (([UserMessage(part)], None), (result, {feature: "error"})):
         with pytest.raises(UnsupportedFeatureError) as caught:
-            sent(*messages)
+            sent(*messages, profile_overrides={"unsupported": policy} if policy else None)
         assert caught.value.details["feature"] == feature
-        body, response = exchange(messages, profile_overrides={"unsupported": {feature: "drop"}})
+    for messages, policy in (([UserMessage(part)], {feature: "drop"}), (result, {feature: "drop"}), (result, {})):
+        body, response = exchange(messages, profile_overrides={"unsupported": policy})
         assert f"[{feature} left out" in json.dumps(body["messages"][-1])
         assert [notice.code for notice in response.notices] == ["feature_dropped"]
 
@@ -298,7 +300,7 @@ def test_instructions_are_texts() -> None:
 # -- the model's turns ------------------------------------------------------------------------------
 
 
-def state(provider: str = "anthropic", **data: Any) -> ProviderState:
+def state(provider: str = "anthropic/messages", **data: Any) -> ProviderState:
     return ProviderState(provider, data)
 
 
@@ -408,10 +410,35 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
         ),
     ],
 )
-@pytest.mark.parametrize("is_error", [False, True])
-def test_a_result_carries_its_content_and_whether_it_is_an_error(given: Any, expected: Any, is_error: bool) -> None:
-    messages = sent(ASK, AiMessage([CALL]), ToolExecutionResultMessage("c1", "look", given, is_error=is_error))
-    assert messages[2] == user({**expected, **({"is_error": True} if is_error else {})})
+def test_a_result_carries_its_content(given: Any, expected: Any) -> None:
+    messages = sent(ASK, AiMessage([CALL]), ToolExecutionResultMessage("c1", "look", given))
+    assert messages[2] == user(expected)
+
+
+ATTACHED = text("Attached to the result of look (call c1):")
+
+
+@pytest.mark.parametrize(
+    ("given", "content", "behind"),
+    [
+        pytest.param("broken", "broken", [], id="text"),
+        pytest.param("", "The tool failed and said nothing about it.", [], id="nothing"),
+        pytest.param(" \n", "The tool failed and said nothing about it.", [], id="blanks"),
+        pytest.param(
+            [TextContent("shot"), ImageContent(data="QUJD")], [text("shot")], [ATTACHED, IMAGE], id="text and image"
+        ),
+        pytest.param(
+            ImageContent(data="QUJD"), "The tool failed; what it gave follows.", [ATTACHED, IMAGE], id="image"
+        ),
+    ],
+)
+def test_an_error_result_holds_text_and_its_media_follow_the_results(given: Any, content: Any, behind: Any) -> None:
+    """The API refuses one without text, and anything but text in it."""
+    second = ToolExecutionRequest("c2", "look", "{}")
+    turn = [AiMessage([CALL, second]), ToolExecutionResultMessage("c1", "look", given, is_error=True)]
+    messages = sent(ASK, *turn, ToolExecutionResultMessage("c2", "look", "fine"))
+    fine = {"type": "tool_result", "tool_use_id": "c2", "content": "fine"}
+    assert messages[2] == user({**result(content), "is_error": True}, fine, *behind)
 
 
 # -- another provider's history ---------------------------------------------------------------------
@@ -460,4 +487,4 @@ def test_a_history_of_other_providers_is_sent_without_what_is_theirs() -> None:
 def test_text_with_half_a_surrogate_pair_is_sent_as_valid_utf_8() -> None:
     assert sent(UserMessage("a\ud83d"))[0]["content"][0]["text"] == "a\ufffd"
     turn = AiMessage([ToolExecutionRequest("c1", "look", '{"a": "\ud83d"}')])
-    assert sent(ASK, turn, RESULT)[1]["content"][0]["input"] == {"a": "\ufffd"}
+    assert sent(ASK, turn, RESULT)[1]["content"][0]["input"] == {"invalid_arguments": '{"a": "\ufffd"}'}

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agentforge.testing import ChatModelContract, PluginContract, ScriptedEndpoint
-from agentforge_openai import OpenAiChatModel
+from agentforge.testing import ChatModelContract, PluginContract, ScriptedEndpoint, WireModelContract
+from agentforge_openai import OpenAiChatModel, OpenAiResponsesModel
 
 
-class TestOpenAiChatModel(ChatModelContract):
+class TestOpenAiChatModel(WireModelContract):
     """Through the HTTP client and a socket; without retries, so that each failure is seen."""
 
     @asynccontextmanager
@@ -22,7 +22,49 @@ class TestOpenAiChatModel(ChatModelContract):
             yield model
 
 
-class TestOpenAiChatModelOverAiohttp(TestOpenAiChatModel):
+class TestOpenAiChatModelOfAVendor(WireModelContract):
+    """With what its own row says of a model that thinks: its reasoning stays with the provider on this API."""
+
+    replays_state = False
+
+    @asynccontextmanager
+    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiChatModel]:
+        async with (
+            ScriptedEndpoint(turns) as endpoint,
+            OpenAiChatModel(
+                base_url=endpoint.base_url, vendor="openai", api_key="key-for-tests", model="gpt-5-mini", max_retries=0
+            ) as model,
+        ):
+            yield model
+
+
+class TestOpenAiResponsesModel(WireModelContract):
+    """The other wire."""
+
+    @asynccontextmanager
+    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiResponsesModel]:
+        async with (
+            ScriptedEndpoint(turns) as endpoint,
+            OpenAiResponsesModel(base_url=endpoint.base_url, model="m", max_retries=0) as model,
+        ):
+            yield model
+
+
+class TestOpenAiResponsesModelOfItsVendor(WireModelContract):
+    """With reasoning that is encrypted and goes back."""
+
+    @asynccontextmanager
+    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiResponsesModel]:
+        async with (
+            ScriptedEndpoint(turns) as endpoint,
+            OpenAiResponsesModel(
+                base_url=endpoint.base_url, vendor="openai", api_key="key-for-tests", model="gpt-5-mini", max_retries=0
+            ) as model,
+        ):
+            yield model
+
+
+class TestOpenAiChatModelOverAiohttp(ChatModelContract):
     """The same over the other HTTP library."""
 
     @asynccontextmanager
@@ -34,7 +76,7 @@ class TestOpenAiChatModelOverAiohttp(TestOpenAiChatModel):
             yield model
 
 
-class TestOpenAiChatModelWithToolsInItsPrompt(TestOpenAiChatModel):
+class TestOpenAiChatModelWithToolsInItsPrompt(ChatModelContract):
     """Where the wire has no tools; what is about the wire's own calls is skipped."""
 
     @asynccontextmanager

@@ -126,7 +126,7 @@ def test_the_parallel_flag_is_sent_when_it_was_set(flag: bool) -> None:
 @pytest.mark.parametrize(
     ("parameters", "what"),
     [
-        ({"tool_choice": "required"}, "forced call without tools"),
+        ({"tool_choice": "required"}, "forces a call, and the request offers no tools"),
         ({"tool_choice": "get_time", "tools": [WEATHER]}, "'get_time'"),
         ({"tool_choice": ToolChoice.allowed(["x"]), "tools": [WEATHER]}, "'x'"),
         ({"custom_parameters": {"messages": []}}, "'messages'"),

@@ -118,7 +118,7 @@ def sent(vendor: str, *tools: tuple[Any, Any], **options: Any) -> tuple[list[Any
 def test_auto_is_strict_where_the_schema_can_be_and_else_not_without_a_word() -> None:
     """It does not turn parallel calls off: it is no wish."""
     strict, body, notices = sent("openai", (CLOSED, "auto"), (OPEN, "auto"))
-    assert (strict, notices) == ([True, None], ["schema_narrowed"])
+    assert (strict, notices) == ([True, None], [])
     assert body["tools"][1]["function"]["parameters"] == OPEN
     assert "parallel_tool_calls" not in body
 

@@ -256,16 +256,43 @@ def test_a_package_that_hides_ours(project: Any, site: Path) -> None:
     assert finding["where"] == str(Path(agentforge.__file__).parent)
 
 
-def test_a_stranger_that_brings_the_same_package(project: Any, site: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("top_level.txt", "other\nagentforge\n"),
+        ("RECORD", "other/__init__.py,,\nagentforge/__init__.py,sha256=abc,12\n"),
+        ("RECORD", '"agentforge.py",,\n'),
+    ],
+    ids=["said", "a folder", "a file"],
+)
+def test_a_stranger_that_brings_the_same_package(project: Any, site: Path, name: str, text: str) -> None:
     """Whichever of them is installed last overwrites the other."""
     info = site / "agentforge-4.2.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agentforge\nVersion: 4.2\n", "utf-8")
-    (info / "top_level.txt").write_text("agentforge\n", "utf-8")
+    (info / name).write_text(text, "utf-8")
     [finding] = found(project)["package-not-ours"]
 
     assert finding["level"] == "fault" and "the distribution agentforge " in finding["what"]
     assert "pip uninstall agentforge" in finding["next_step"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("top_level.txt", "agentforge_desk\n"),
+        ("RECORD", "agentforge_desk/__init__.py,,\nagentforge_desk-1.dist-info/RECORD,,\nagentforge-data.txt,,\n"),
+        ("RECORD", ""),
+    ],
+)
+def test_a_neighbour_whose_name_is_like_ours_is_none(project: Any, site: Path, name: str, text: str) -> None:
+    """Nothing of ours is in it."""
+    info = site / "agentforge_desk-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agentforge-desk\nVersion: 1\n", "utf-8")
+    (info / name).write_text(text, "utf-8")
+
+    assert "package-not-ours" not in found(project)
 
 
 @pytest.mark.parametrize(

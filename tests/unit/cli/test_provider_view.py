@@ -61,6 +61,9 @@ def test_what_would_be_refused_is_said(project: Any, provider: str, refusal: str
     assert refusal in ended.out
     assert "Rename the tool" in ended.out
 
+    [found] = json.loads(shown(project, provider, "--json").out)["providers"][:1]
+    assert refusal in found["refused"] and "Rename the tool" in found["next_step"]
+
 
 @pytest.mark.parametrize(
     ("provider", "words"),
@@ -72,3 +75,24 @@ def test_a_name_that_stands_for_no_provider_is_an_error(project: Any, provider: 
 
     assert ended.code == 1
     assert words in ended.err
+
+
+def test_what_an_automatic_strict_form_changes_is_shown_though_no_request_says_it(project: Any) -> None:
+    """It is nobody's wish, so that a reply says nothing; whoever looks wants to know."""
+    project.write(
+        "auto_tools.py",
+        "from typing import Annotated\n\nfrom pydantic import Field\n\nfrom agentforge import tool\n\n\n"
+        "class AutoTools:\n"
+        '    @tool("Pays.", strict="auto")\n'
+        "    def pay(self, note: Annotated[str, Field(min_length=2)]) -> str:\n"
+        '        return "paid"\n',
+    )
+    project.write(
+        "agentforge.yaml",
+        "agentforge: 1\nscan: [auto_tools]\nbeans:\n  model: {type: scripted, turns: []}\n"
+        "  pay: {type: python_tools, component: AutoTools}\n"
+        "  assistant: {type: chat_client, model: model, tools: [pay]}\n",
+    )
+    found = json.loads(project.run("tools", "show", "pay", "--provider", "anthropic", "--json").out)["providers"][0]
+    assert found["tool"]["strict"] is True
+    assert [change["code"] for change in found["changed"]] == ["schema_narrowed"]

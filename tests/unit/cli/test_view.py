@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from agentforge import (
+    AiMessage,
+    ChatRequestParameters,
+    ChatResponse,
     Run,
     ScriptedChatModel,
     TextDelta,
@@ -26,6 +29,7 @@ from agentforge.cli.conversation import Conversation
 from agentforge.cli.text import shorten, table, visible
 from agentforge.cli.view import JsonView, TextView
 from agentforge.client import ChatClient
+from agentforge.model import Notice
 from agentforge.model.scripted import call
 from agentforge.tool.execution import Ask, AttemptDiscarded, PlannedCall, event_to_json
 
@@ -256,6 +260,32 @@ def test_a_notice_of_the_run_is_shown_once(project: Any) -> None:
     lines = [json.loads(line) for line in project.run("chat", "hello", "--json", "--stream").out.splitlines()]
 
     assert [line["code"] for line in lines if line["event"] == "notice"] == ["tool_choice_first_round_only"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_what_each_round_says_again_is_shown_once_a_turn(streamed: bool) -> None:
+    """Notices of replies, which stand on each of them, beside those of the run itself."""
+
+    def pay() -> str:
+        "Pays."
+        return "paid"
+
+    err = io.StringIO()
+    view = TextView(Console(io.StringIO(), io.StringIO(), err, {}), "m")
+    relaxed, other = Notice("schema_narrowed", "tool 'pay': no bounds"), Notice("feature_dropped", "a seed; left out")
+    rounds = [
+        ChatResponse(AiMessage([ToolExecutionRequest(str(number), "pay", "{}")]), notices=(relaxed, other))
+        for number in range(3)
+    ]
+    model = ScriptedChatModel([*rounds, ChatResponse(AiMessage("done"), notices=(relaxed, relaxed))], repeat=True)
+    parameters = ChatRequestParameters(tool_choice="required")
+    with ToolService(pay) as service:
+        conversation = Conversation(ChatClient(model, service=service, parameters=parameters), view, streamed=streamed)
+        for turn in (1, 2):
+            await conversation.ask("Pay.")
+            shown = err.getvalue()
+            for code in ("schema_narrowed", "feature_dropped", "tool_choice_first_round_only"):
+                assert shown.count(f"({code})") == turn, shown
 
 
 def test_parts_that_are_no_text_are_counted(project: Any) -> None:

@@ -117,6 +117,19 @@ def faults(text: str) -> list[tuple[str, str, str, str | None]]:
             "auth:\n  berer: x\n  bearer: y",
             ("AF107", "app.yaml:2:3", "unknown setting 'berer'", "Did you mean 'bearer'?"),
         ),
+        (
+            "bearer: x",
+            ("AF107", "app.yaml:1:1", "unknown setting 'bearer'", "Write it inside of 'auth': 'auth: {bearer: …}'."),
+        ),
+        (
+            "scheem: x",
+            (
+                "AF107",
+                "app.yaml:1:1",
+                "unknown setting 'scheem'",
+                "Did you mean 'scheme'? Write 'auth: {scheme: …}'.",
+            ),
+        ),
         ("auth:\n  scheme: x", ("AF109", "app.yaml:2:3", "the setting 'bearer' is missing", "Add 'bearer: …'.")),
         (
             "words:\n  - a\n  - [b]",

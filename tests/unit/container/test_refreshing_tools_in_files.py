@@ -37,7 +37,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "an interval of nothing": (DATA + "url: 'http://127.0.0.1/', interval: «0}", "'interval' is more than 0"),
     "an interval that is none": (DATA + "url: 'http://127.0.0.1/', interval: «often}", "a duration is"),
     "no address": (
-        EXECUTOR + "data: «{type: refreshing_tools, executor: runner, url: 'ftp://127.0.0.1/tools'}",
+        EXECUTOR + "data: {type: refreshing_tools, executor: runner, url: «'ftp://127.0.0.1/tools'}",
         "url is not an http or https address",
     ),
     "an address with credentials": (

@@ -217,6 +217,7 @@ def test_a_redirect_names_the_host_only(location: str, shown: str) -> None:
         {"detail": "canary-key"},
         {"error": {"message": "M", "metadata": {"raw": ["canary-key"], "n": 1}}, "request_id": "canary-key"},
         {"message": '{"password": "canary-other"}'},
+        {"error": {"message": "M", "metadata": {"canary-key": {"canary-key": 1}}}},
         b"<html>canary-key",
         b"x" * 190 + b"canary-key",
     ],

@@ -110,9 +110,9 @@ def test_media_have_exactly_one_source(kind: Any) -> None:
     with pytest.raises(ValueError, match="exactly one of url and data"):
         kind()
     with pytest.raises(ValueError, match="exactly one of url and data"):
-        kind(url="a", data="b")
-    assert kind(url="a").data is None
-    assert kind(data="b").url is None
+        kind(url="https://a.example/a", data="AAAA")
+    assert kind(url="https://a.example/a").data is None
+    assert kind(data="AAAA").url is None
 
 
 def test_a_result_keeps_its_notes_for_the_application() -> None:

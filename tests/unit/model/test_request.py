@@ -35,6 +35,55 @@ def test_a_tool_choice_is_given_by_name_or_as_a_value(given: Any, choice: ToolCh
     assert choice.forces_a_call is forces
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("Required", "did you mean 'required'"),
+        ("AUTO", "did you mean 'auto'"),
+        (" none", "did you mean 'none'"),
+        ("None", r"A tool of that name is ToolChoice\.tool\('None'\)"),
+        ("", "or a tool's name, not an empty text"),
+        (" ", "or a tool's name, not an empty text"),
+    ],
+)
+def test_a_tool_choice_that_only_looks_like_one_is_refused(given: str, says: str) -> None:
+    """It would be the name of a tool that nobody has; a tool that is really called so can be chosen."""
+    with pytest.raises(ValueError, match=says):
+        P(tool_choice=given)
+    assert P(tool_choice=ToolChoice.tool("None")).tool_choice == ToolChoice("tool", ("None",), required=True)
+
+
+def test_a_list_of_names_is_no_tool_choice_and_the_error_says_what_is() -> None:
+    wrong: Any = ["now", "today"]
+    with pytest.raises(TypeError, match=r"several tools are ToolChoice\.allowed"):
+        P(tool_choice=wrong)
+    assert ToolChoice.allowed("now") == ToolChoice.allowed(["now"])
+
+
+@pytest.mark.parametrize("level", ["none", "minimal", "low", "medium", "high", "xhigh", "max"])
+def test_a_reasoning_effort_is_one_of_the_levels(level: Any) -> None:
+    assert P(reasoning_effort=level).reasoning_effort == level
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        ("hgih", ValueError, "there is no reasoning_effort 'hgih': did you mean 'high'"),
+        ("High", ValueError, "did you mean 'high'"),
+        ("maximum", ValueError, "did you mean 'm"),
+        ("default", ValueError, "it is one of none, minimal, low, medium, high, xhigh, max"),
+        ("", ValueError, "it is one of none"),
+        (3, TypeError, "reasoning_effort must be str, not int"),
+    ],
+)
+def test_another_reasoning_effort_is_refused(given: Any, error: type[Exception], says: str) -> None:
+    """What only one vendor has goes into the custom parameters."""
+    with pytest.raises(error, match=says):
+        P(reasoning_effort=given)
+    with pytest.raises(error, match=says):
+        P(seed=1).with_(reasoning_effort=given)
+
+
 def test_the_three_response_formats_are_not_the_same_thing() -> None:
     schema = ResponseFormat.json_schema({"type": "object"}, name="person", description="A person.")
     assert (ResponseFormat.TEXT.type, ResponseFormat.JSON.type, schema.type) == ("text", "json", "json_schema")

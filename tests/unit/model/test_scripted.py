@@ -287,6 +287,23 @@ def test_a_mistake_in_a_script_is_found_when_it_is_read(turn: Any, says: str) ->
     assert "turn 2" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("turn", "place"),
+    [
+        ({"text": 3}, "turn 2, text"),
+        ({"calls": [{"name": "a"}, {"args": {}}]}, "turn 2, call 2"),
+        ({"calls": [{"name": 3}]}, "turn 2, call 1, name"),
+        ([{"name": "a", "args": [1]}], "turn 2, call 1, args"),
+        ({"calls": 3}, "turn 2, calls"),
+    ],
+)
+def test_places_are_counted_from_one(turn: Any, place: str) -> None:
+    """Turns and calls alike, as in every other message about a script."""
+    with pytest.raises(ConfigurationError) as caught:
+        ScriptedChatModel(["fine", turn])
+    assert caught.value.location == place
+
+
 async def test_a_callable_must_come_to_an_answer() -> None:
     def again(request: ChatRequest) -> Any:
         return again

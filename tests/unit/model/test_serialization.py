@@ -63,8 +63,8 @@ _states = st.none() | st.builds(ProviderState, _texts, _objects)
 
 
 def _media(kind: Any, **more: Any) -> st.SearchStrategy[Any]:
-    return st.builds(kind, url=_texts, media_type=_texts, **more) | st.builds(
-        kind, data=_texts, media_type=_texts, **more
+    return st.builds(kind, url=_texts.map("https://a.example/{}".format), media_type=_texts, **more) | st.builds(
+        kind, data=st.binary(max_size=20), media_type=_texts, **more
     )
 
 

@@ -143,14 +143,23 @@ def test_a_type_that_is_not_there_says_why(
     assert detail in found.detail and found.next_step
 
 
-def test_a_missing_plugin_names_the_distribution_to_install(catalogue: Catalogue) -> None:
-    """By the rule that plugins' distributions are named by."""
-    found = catalogue.find("my_vendor.chat")
+def test_a_missing_plugin_names_the_distribution_to_install_where_it_is_ours() -> None:
+    """Those of our own extras; a name that follows the rule may be anybody's, and nobody is told to install it."""
+    catalogue = Catalogue(Plugins(entry_points=()))
+    ours, other, odd = (catalogue.find(name) for name in ("local.llama", "my_vendor.chat", "../x.y"))
 
-    assert isinstance(found, NotFound)
-    assert found.next_step == "Install agentforge-plugin-my-vendor."
-    assert catalogue.providers_hint("chat_client") is None
-    assert catalogue.providers_hint("../x.y") is None
+    assert isinstance(ours, NotFound) and isinstance(other, NotFound) and isinstance(odd, NotFound)
+    assert ours.next_step == "Install agentforge-plugin-local."
+    assert other.next_step == (
+        "Correct the name, or look for a distribution that brings 'my_vendor' in the group agentforge_kit.plugin."
+    )
+    assert odd.next_step == "Correct the type's name."
+    assert [catalogue.providers_hint(name) for name in ("local.llama", "fast.x", "my_vendor.chat", "chat_client")] == [
+        "agentforge-plugin-local",
+        None,
+        None,
+        None,
+    ]
 
 
 def test_installed_plugins_are_found_by_their_metadata() -> None:

@@ -83,10 +83,15 @@ def schema() -> dict[str, Any]:
     return configuration_schema(types())
 
 
-def wrong(schema: dict[str, Any], data: object) -> list[str]:
+@pytest.fixture(scope="module")
+def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft7Validator:
+    """What an editor makes of it."""
+    return jsonschema_rs.Draft7Validator(schema)
+
+
+def wrong(validator: jsonschema_rs.Draft7Validator, data: object) -> list[str]:
     """The places that do not fit, in dots, each once."""
-    found = jsonschema_rs.Draft7Validator(schema).iter_errors(data)
-    return sorted({".".join(map(str, error.instance_path)) for error in found})
+    return sorted({".".join(map(str, error.instance_path)) for error in validator.iter_errors(data)})
 
 
 def beans(text: str) -> dict[str, Any]:
@@ -95,9 +100,9 @@ def beans(text: str) -> dict[str, Any]:
     return {"agentforge": 1, "beans": {"b": loaded}}
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_that_the_program_takes_fit(file: Path) -> None:
-    """The project's own, and the valid twin of every broken file."""
+@pytest.fixture(scope="module")
+def with_plugins() -> jsonschema_rs.Draft7Validator:
+    """The same of the types that the files use."""
     plugins = Plugins(
         entry_points=[
             Found("notes", "tests.config.plugins.notes", "agentforge-plugin-notes", "1"),
@@ -108,8 +113,13 @@ def test_files_that_the_program_takes_fit(file: Path) -> None:
     plugins.load_all()
     known = {name: each for plugin in plugins.names for name, each in plugins.types_of(plugin).items()}
     assert {"notes.pad", "openai.chat", "local.llama"} <= set(known)
+    return jsonschema_rs.Draft7Validator(configuration_schema({**plugins.builtin_types(), **known}))
 
-    assert wrong(configuration_schema({**plugins.builtin_types(), **known}), yaml.safe_load(file.read_text())) == []
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_that_the_program_takes_fit(with_plugins: jsonschema_rs.Draft7Validator, file: Path) -> None:
+    """The project's own, and the valid twin of every broken file."""
+    assert wrong(with_plugins, yaml.safe_load(file.read_text())) == []
 
 
 @pytest.mark.parametrize(
@@ -134,9 +144,9 @@ def test_files_that_the_program_takes_fit(file: Path) -> None:
         "{type: scripted, bean: {when: {profile: '!day', property: [A, B=1], plugin: desk, missing_bean: ChatModel}}}",
     ],
 )
-def test_a_bean_that_fits(schema: dict[str, Any], bean: str) -> None:
+def test_a_bean_that_fits(validator: jsonschema_rs.Draft7Validator, bean: str) -> None:
     """Every form that the program takes, placeholders among them."""
-    assert wrong(schema, beans(bean)) == []
+    assert wrong(validator, beans(bean)) == []
 
 
 @pytest.mark.parametrize(
@@ -172,9 +182,9 @@ def test_a_bean_that_fits(schema: dict[str, Any], bean: str) -> None:
         ("{tris: 4, bean: {extends: other}}", ["beans.b"]),
     ],
 )
-def test_a_bean_that_does_not(schema: dict[str, Any], bean: str, places: list[str]) -> None:
+def test_a_bean_that_does_not(validator: jsonschema_rs.Draft7Validator, bean: str, places: list[str]) -> None:
     """Is refused where it is wrong, and nowhere else."""
-    assert wrong(schema, beans(bean)) == places
+    assert wrong(validator, beans(bean)) == places
 
 
 @pytest.mark.parametrize(
@@ -193,9 +203,9 @@ def test_a_bean_that_does_not(schema: dict[str, Any], bean: str, places: list[st
         ({}, []),
     ],
 )
-def test_the_root(schema: dict[str, Any], data: dict[str, Any], places: list[str]) -> None:
+def test_the_root(validator: jsonschema_rs.Draft7Validator, data: dict[str, Any], places: list[str]) -> None:
     """Its keys, the names of beans, the switches of plugins."""
-    assert wrong(schema, data) == places
+    assert wrong(validator, data) == places
 
 
 @pytest.mark.parametrize(
@@ -208,12 +218,12 @@ def test_the_root(schema: dict[str, Any], data: dict[str, Any], places: list[str
     ids=["whole", "a profile", "with a file below"],
 )
 def test_only_in_a_whole_file_must_a_bean_be_whole(
-    schema: dict[str, Any], root: dict[str, Any], places: list[str]
+    validator: jsonschema_rs.Draft7Validator, root: dict[str, Any], places: list[str]
 ) -> None:
     """Elsewhere its type and settings may stand in another file; a misspelt setting is one everywhere."""
-    assert wrong(schema, {**root, "beans": {"b": {"tries": 4}}}) == places
-    assert wrong(schema, {**root, "beans": {"b": {"type": "desk.gate"}}}) == places
-    assert wrong(schema, {**root, "beans": {"b": {"tris": 4}}}) == ["beans.b"]
+    assert wrong(validator, {**root, "beans": {"b": {"tries": 4}}}) == places
+    assert wrong(validator, {**root, "beans": {"b": {"type": "desk.gate"}}}) == places
+    assert wrong(validator, {**root, "beans": {"b": {"tris": 4}}}) == ["beans.b"]
 
 
 def test_every_setting_is_described_and_nothing_has_a_title(schema: dict[str, Any]) -> None:

@@ -135,7 +135,7 @@ def test_an_interruption_while_a_secret_is_fetched_reaches_the_program(install: 
 @pytest.mark.parametrize(
     ("name", "message", "step"),
     [
-        ("gone", "no plugin 'gone' is installed", "agentforge-plugin-gone"),
+        ("gone", "no plugin 'gone' is installed", "brings 'gone' in the group agentforge_kit.plugin"),
         ("broken", "plugin 'broken' (fake-broken 1) has failed: NameError", "agentforge plugins"),
         ("empty", "the plugin 'empty' gives no secrets", "agentforge_secret"),
         ("off", "plugin 'off' (fake-off 1) is blocked", "agentforge plugins"),

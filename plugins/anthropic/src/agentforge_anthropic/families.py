@@ -13,7 +13,10 @@ from typing import Literal
 
 from agentforge.errors import ConfigurationError
 
-__all__ = ("CLAUDE", "OTHERS", "UNKNOWN", "ModelFamily", "family_of")
+__all__ = ("BUDGET_LEVELS", "CLAUDE", "OTHERS", "UNKNOWN", "ModelFamily", "family_of")
+
+#: The levels that have a number of tokens each, where a model thinks within a budget.
+BUDGET_LEVELS = ("minimal", "low", "medium", "high", "xhigh")
 
 _THREE = ("low", "medium", "high")
 _FOUR = (*_THREE, "max")

@@ -35,27 +35,21 @@ if TYPE_CHECKING:
 
 __all__ = ("AnthropicChatModel",)
 
-_NO_THINKING = Notice(
-    "thinking_off_for_turn",
-    "the calls that are being answered came without thinking of this provider, so it was asked without; with the "
-    "next message of the user it thinks again",
-)
-
 
 class AnthropicChatModel(WireModel[MessagesAnswering]):
     """A model behind a Messages endpoint.
 
-    ``vendor`` is the name of a row or a `MessagesRow`; unset, it is ``generic`` when ``base_url`` is given, else
-    ``anthropic``. ``api_key`` defaults to the row's environment variable; with ``auth="bearer"`` it is a token.
-    ``version`` is that of the API, ``betas`` are features to ask for. ``cache`` marks what the provider caches
-    (``off``, ``auto``, ``tools``, ``system``, ``tools_and_system``, ``all``), ``cache_ttl`` (``5m``, ``1h``) for how
-    long. ``thinking_display`` (``summarized``, ``omitted``) says whether the text of thinking comes back; unset, as the
-    model does. The other settings are those of every model behind an endpoint: ``timeouts`` takes a number of seconds
-    for the whole exchange, ``defaults`` are merged below each request's parameters, ``tool_mode="json_schema"``
-    describes the tools in the prompt, ``names`` is ``alias`` or ``error``, ``profile_overrides`` changes fields of the
-    `ModelProfile`, ``prices`` are rows in front of the vendor's, ``http_client`` is an ``httpx.AsyncClient`` of your
-    own that is not closed here, ``max_connections`` (100) and ``max_body_bytes`` (64 MiB) are bounds. A model may be
-    used from several threads.
+    ``vendor`` is the name of a row or a `MessagesRow`; unset, it is the row that ``base_url`` is the address of,
+    ``generic`` for any other ``base_url``, and ``anthropic`` without one. ``api_key`` defaults to the row's environment
+    variable; with ``auth="bearer"`` it is a token. ``version`` is that of the API, ``betas`` are features to ask for,
+    beside those of a header ``anthropic-beta``. ``cache`` marks what the provider caches (``off``, ``auto``, ``tools``,
+    ``system``, ``tools_and_system``, ``all``), ``cache_ttl`` (``5m``, ``1h``) for how long. ``thinking_display``
+    (``summarized``, ``omitted``) says whether the text of thinking comes back; unset, as the model does. The other
+    settings are those of every model behind an endpoint: ``timeouts`` takes a number of seconds for the whole exchange,
+    ``defaults`` are merged below each request's parameters, ``tool_mode="json_schema"`` describes the tools in the
+    prompt, ``names`` is ``alias`` or ``error``, ``profile_overrides`` changes fields of the `ModelProfile`, ``prices``
+    are rows in front of the vendor's, ``http_client`` is an ``httpx.AsyncClient`` of your own that is not closed here,
+    ``max_connections`` (100) and ``max_body_bytes`` (64 MiB) are bounds. A model may be used from several threads.
 
     Raises `ConfigurationError` for settings that cannot be honoured; a ``ca_bundle`` is read with the first request.
 
@@ -101,7 +95,8 @@ class AnthropicChatModel(WireModel[MessagesAnswering]):
                 f"thinking_display must be 'summarized' or 'omitted', not {thinking_display!r}",
                 next_step="Leave it unset for what the model does.",
             )
-        row = _row(MESSAGES_VENDORS.row(vendor, has_address=bool(base_url)), auth, version, betas)
+        row = _row(MESSAGES_VENDORS.row(vendor, base_url=base_url), auth, version, betas)
+        row, headers = _with_betas_of(headers, row)
         #: The parameters of the last request that had to go without thinking, and what they became.
         self._calm: tuple[ChatRequestParameters, ChatRequestParameters] | None = None
         super().__init__(
@@ -184,7 +179,8 @@ class AnthropicChatModel(WireModel[MessagesAnswering]):
             return sent, answering
         calm = ChatRequest(request.messages, self._without_thinking(request.parameters))
         sent, answering = super()._prepare(calm, encoder, stream=stream)
-        return sent, replace(answering, notices=(*answering.notices, _NO_THINKING))
+        effort = ChatRequestParameters.merge(self._defaults, request.parameters).reasoning_effort
+        return sent, replace(answering, notices=(*answering.notices, _thinking_off(effort)))
 
     def _without_thinking(self, parameters: ChatRequestParameters) -> ChatRequestParameters:
         """The parameters without thinking; the same object for the same one, as heads are kept by it."""
@@ -211,6 +207,26 @@ def _row(
         auth=auth if auth is not None else row.auth,
         version=version if version is not None else row.version,
         betas=tuple(dict.fromkeys((*row.betas, *betas))),
+    )
+
+
+def _with_betas_of(headers: Mapping[str, str] | None, row: MessagesRow) -> tuple[MessagesRow, Mapping[str, str] | None]:
+    """The row with the features that a header of the user's asks for beside its own, and the other headers."""
+    given = [name for name in headers or () if name.lower() == "anthropic-beta"]
+    if headers is None or not given:
+        return row, headers
+    asked = [word.strip() for name in given for word in headers[name].split(",")]
+    betas = tuple(dict.fromkeys((*row.betas, *filter(None, asked))))
+    return replace(row, betas=betas), {name: value for name, value in headers.items() if name not in given}
+
+
+def _thinking_off(effort: str | None) -> Notice:
+    left_out = f", and the reasoning effort {effort!r} was left out" if effort is not None else ""
+    return Notice(
+        "thinking_off_for_turn",
+        "the calls that are being answered came without thinking of this provider, so it was asked not to think"
+        f"{left_out}; with the next message of the user it thinks again",
+        {"reasoning_effort": effort} if effort is not None else {},
     )
 
 

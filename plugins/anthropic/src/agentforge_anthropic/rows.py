@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import ClassVar
 
 from agentforge.model import Degradation, ModelProfile
-from agentforge.provider import EndpointRow, ThinkingLimits, VendorTable
-from agentforge_anthropic.families import CLAUDE, OTHERS, ModelFamily, family_of
+from agentforge.provider import FEATURES, EndpointRow, ThinkingLimits, VendorTable
+from agentforge_anthropic.families import BUDGET_LEVELS, CLAUDE, OTHERS, ModelFamily, family_of
 from agentforge_anthropic.subset import ANTHROPIC as SUBSET
 
 __all__ = ("ANTHROPIC", "GENERIC", "MESSAGES_VENDORS", "VENDORS", "VERSIONS", "MessagesRow", "row_for", "vendor_row")
@@ -31,6 +32,13 @@ class MessagesRow(EndpointRow):
     >>> MessagesRow(name="house", base_url="https://llm.example/anthropic").version
     '2023-06-01'
     """
+
+    FEATURES: ClassVar[frozenset[str]] = FEATURES | {
+        "reasoning_effort.none",
+        "sampling",
+        "sampling_with_thinking",
+        "top_p_with_temperature",
+    }
 
     #: What goes into the header ``anthropic-version``.
     version: str = VERSIONS[0]
@@ -81,6 +89,7 @@ GENERIC = MessagesRow(
     call_id_pattern=_IDS,
     thinking=_BUDGET,
     subset=SUBSET,
+    others_can={"strict_tools": "anthropic", "response_format.json_schema": "anthropic"},
     capabilities=ModelProfile(
         tool_choice=frozenset({"auto", "none", "required", "tool"}),
         strict_tools=False,
@@ -100,7 +109,7 @@ MESSAGES_VENDORS = VendorTable("anthropic", MessagesRow, VENDORS, default="anthr
 
 
 def row_for(row: MessagesRow, model: str) -> MessagesRow:
-    """The row with the capabilities of one model, which a user's overrides come on top of.
+    """The row with the capabilities and the levels of one model, whose overrides by the user come on top.
 
     >>> sorted(row_for(ANTHROPIC, "claude-opus-5-5").capabilities.tool_choice)
     ['auto', 'none']
@@ -115,7 +124,8 @@ def row_for(row: MessagesRow, model: str) -> MessagesRow:
         changes["response_formats"] = capabilities.response_formats - {"json_schema"}
     if family.thinking == "none":
         changes["reasoning_effort"] = False
-    return replace(row, capabilities=capabilities.with_(**changes)) if changes else row
+    efforts = family.efforts or (BUDGET_LEVELS if family.thinking == "budget" else ())
+    return replace(row, capabilities=capabilities.with_(**changes), efforts=efforts)
 
 
 def vendor_row(vendor: str | MessagesRow) -> MessagesRow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from agentforge.model import ChatRequestParameters
+from agentforge.model import ChatRequestParameters, Notice
 from agentforge.provider import Endpoint, Settled, settle
 from agentforge_openai.profile import VendorRow
 
@@ -49,6 +49,12 @@ def _switch(settled: Settled, endpoint: Endpoint[VendorRow]) -> None:
         )
         settled.sends_effort = False
         if on:
-            settled.dropped(
-                endpoint, "reasoning_effort.level", f"the level {effort!r}; thinking was turned on and the level"
+            row, model = endpoint.row.name, endpoint.model
+            settled.notices.append(
+                Notice(
+                    "feature_dropped",
+                    f"{row} model {model!r} has no levels of thinking: it was turned on, and the level {effort!r} was "
+                    "left out",
+                    {"vendor": row, "model": model, "feature": "reasoning_effort.level"},
+                )
             )

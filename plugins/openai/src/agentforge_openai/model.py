@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentforge.errors import ConfigurationError, ModelError
 from agentforge.http import HttpTimeouts, HttpTransport, RetryPolicy
-from agentforge.model import ChatEvent, ChatRequest, ChatRequestParameters, ChatResponse, Notice, PriceRows, PriceTable
-from agentforge.provider import Head, RequestEncoder, WireModel
+from agentforge.model import (
+    ChatEvent,
+    ChatRequest,
+    ChatRequestParameters,
+    ChatResponse,
+    Notice,
+    PriceRows,
+    PriceTable,
+    ToolSpecification,
+)
+from agentforge.provider import Head, RequestEncoder, ToolPreview, WireModel
 from agentforge_openai.address import completions_url
-from agentforge_openai.elsewhere import needs_responses
+from agentforge_openai.elsewhere import needs_responses, with_way_out
 from agentforge_openai.profile import VendorRow
 from agentforge_openai.vendors import CHAT_VENDORS
 from agentforge_openai.wire.chat_wire import ChatWire
@@ -31,19 +40,18 @@ __all__ = ("OpenAiChatModel",)
 class OpenAiChatModel(WireModel[ChatAnswering]):
     """A model behind a Chat Completions endpoint.
 
-    ``vendor`` is the name of a row or a `VendorRow`; unset, it is ``generic`` when ``base_url`` is given, else
-    ``openai``. ``api_key`` defaults to the row's environment variable. ``timeouts`` takes a number of seconds for the
-    whole exchange. ``defaults`` are merged below each request's parameters. ``tool_mode="json_schema"`` describes the
-    tools in the prompt instead of sending them. ``names`` is ``alias`` (tools whose names the vendor refuses go under
-    others) or ``error``; unset, the row decides. ``tools_need_responses`` says what becomes of tools for a model that
-    takes them on the Responses API only: ``error``, or ``responses``, which sends such requests there, as an
-    `OpenAiResponsesModel` with the same settings does. ``profile_overrides`` changes fields of the `ModelProfile` where
-    the row does not hold for this model. ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed
-    here. ``retry`` sets more of the policy than ``max_retries``. ``max_connections`` (100) bounds what the transport
-    holds, ``max_body_bytes`` (64 MiB) an answer, plain or streamed; beside a transport of your own it bounds streams
-    only.
-    ``environment`` is where the row's variables are looked up, by default the process's. A model may be used from
-    several threads.
+    ``vendor`` is the name of a row or a `VendorRow`; unset, it is the row that ``base_url`` is the address of,
+    ``generic`` for any other ``base_url``, and ``openai`` without one. ``api_key`` defaults to the row's environment
+    variable. ``timeouts`` takes a number of seconds for the whole exchange. ``defaults`` are merged below each
+    request's parameters. ``tool_mode="json_schema"`` describes the tools in the prompt instead of sending them.
+    ``names`` is ``alias`` (tools whose names the vendor refuses go under others) or ``error``; unset, the row decides.
+    ``tools_need_responses`` says what becomes of tools for a model that takes them on the Responses API only:
+    ``error``, or ``responses``, which sends such requests there, as an `OpenAiResponsesModel` with the same settings
+    does. ``profile_overrides`` changes fields of the `ModelProfile` where the row does not hold for this model.
+    ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed here. ``retry`` sets more of the policy
+    than ``max_retries``. ``max_connections`` (100) bounds what the transport holds, ``max_body_bytes`` (64 MiB) an
+    answer, plain or streamed; beside a transport of your own it bounds streams only. ``environment`` is where the row's
+    variables are looked up, by default the process's. A model may be used from several threads.
 
     Raises `ConfigurationError` for settings that cannot be honoured; a ``ca_bundle`` is read with the first request.
 
@@ -143,6 +151,12 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
         other = self._other(request)
         return super().preview(request, stream=stream) if other is None else other.preview(request, stream=stream)
 
+    def preview_tools(self, tools: Sequence[ToolSpecification]) -> ToolPreview:
+        """These tools as this endpoint, or the other one, would get them. Raises `UnsupportedFeatureError` for what
+        would be refused."""
+        other = self._other(ChatRequest("Hello", ChatRequestParameters(tools=tools))) if tools else None
+        return super().preview_tools(tools) if other is None else other.preview_tools(tools)
+
     async def aclose(self) -> None:
         """Close the connections; safe to call twice."""
         await super().aclose()
@@ -157,7 +171,7 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
         return self._elsewhere if needs_responses(merged, self._endpoint(merged.model_name)) else None
 
     def _error(self, status: int, headers: Mapping[str, str], content: bytes) -> ModelError:
-        return parse_error(status, headers, content, secrets=self.secrets)
+        return with_way_out(parse_error(status, headers, content, secrets=self.secrets))
 
     def _vendor_prices(self) -> PriceTable | None:
         if self._row.name != "openai":  # what other vendors, and platforms, ask for the same names is theirs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from agentforge.provider import EndpointRow, ThinkingLimits
+from agentforge.provider import FEATURES, EndpointRow, ThinkingLimits
 from agentforge_openai.responses.form import ResponsesForm
 
 __all__ = ("ThinkingRule", "VendorRow")
@@ -31,7 +31,13 @@ class VendorRow(EndpointRow):
     'max_tokens'
     """
 
-    PATTERNS: ClassVar[tuple[str, ...]] = (*EndpointRow.PATTERNS, "replay_refused_by", "refuses_parallel_flag")
+    PATTERNS: ClassVar[tuple[str, ...]] = (
+        *EndpointRow.PATTERNS,
+        "replay_refused_by",
+        "refuses_parallel_flag",
+        "user_name_pattern",
+    )
+    FEATURES: ClassVar[frozenset[str]] = FEATURES | {"reasoning_effort.level", "stop"}
 
     #: ``plain``: the base and ``/chat/completions``; ``azure``: deployments, or ``/openai/v1`` without a version.
     path: Literal["plain", "azure"] = "plain"
@@ -52,6 +58,8 @@ class VendorRow(EndpointRow):
     replay_extras: bool = False
     #: Models (regular expression) that refuse the flag for parallel calls; only a user's own is sent to them.
     refuses_parallel_flag: str | None = None
+    #: What the name of a user must match (regular expression); others are sent under one that does.
+    user_name_pattern: str | None = None
     thinking: ThinkingRule | None = None
     #: The forms of sound that can be sent, where the vendor names them.
     audio_formats: frozenset[str] | None = None

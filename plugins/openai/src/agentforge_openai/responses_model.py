@@ -82,7 +82,7 @@ class OpenAiResponsesModel(WireModel[ResponsesAnswering]):
                 f"state must be 'replay' or 'previous_response', not {state!r}",
                 next_step="Leave it unset: the whole conversation is sent, and the server keeps nothing.",
             )
-        row = self.VENDORS.row(vendor, has_address=bool(base_url))
+        row = self.VENDORS.row(vendor, base_url=base_url)
         self._api_version = api_version
         self._stores = state == "previous_response"
         if self._stores and not row.responses.sends_store:

@@ -18,6 +18,7 @@ __all__ = ("AZURE", "CHAT_VENDORS", "DASHSCOPE", "DEEPSEEK", "GENERIC", "OLLAMA"
 
 # Longer ids, as other vendors make them, are refused in a history (microsoft/autogen#6377, agno-agi/agno#5382).
 _SHORT_IDS = r"(?s)^.{1,40}$"
+_USER_NAMES = r"^[a-zA-Z0-9_-]{1,64}$"
 # They make one call at a time and refuse the flag, even as false (evalstate/fast-agent#279).
 _O_SERIES = r"^o[0-9]"
 # Models that give their reasoning encrypted; gpt-5-chat does not reason, its successors do.
@@ -43,6 +44,7 @@ OPENAI = VendorRow(
     tools_refuse_effort=r"^gpt-5\.[46]\b",
     tools_need_effort_none=r"^gpt-5\.6\b",
     refuses_parallel_flag=_O_SERIES,
+    user_name_pattern=_USER_NAMES,
     responses=_RESPONSES,
     capabilities=ModelProfile(unsupported={"tool_name": "map"}),
 )
@@ -62,6 +64,7 @@ AZURE = VendorRow(
     tools_refuse_effort=r"^gpt-5\.[46]\b",
     tools_need_effort_none=r"^gpt-5\.6\b",
     refuses_parallel_flag=_O_SERIES,
+    user_name_pattern=_USER_NAMES,
     responses=_RESPONSES,
     capabilities=ModelProfile(unsupported={"tool_name": "map"}),
 )

@@ -418,7 +418,7 @@ async def test_media_is_never_cut_in_the_middle() -> None:
     @tool
     def shot() -> list[Any]:
         "A picture."
-        return [ImageContent(data="aGk=" * 1_000)]
+        return [ImageContent(data="aGkh" * 1_000)]
 
     result = await ToolService(shot, max_result_bytes=100).chat(ScriptedChatModel([call("shot"), "x"]), None, "q")
     assert "left out: ImageContent of 4,000 bytes" in result.tool_executions[0].result_text()

@@ -137,7 +137,7 @@ def _response_format(
         endpoint,
         "response_format.json_schema",
         f"the schema of the {what}: {problems}",
-        "Change the schema, or set unsupported={'response_format.json_schema': 'drop'} and say the form in the prompt.",
+        "Change the schema, or use the advisor structured_output (in Python prompt(…).entity(Type)).",
     )
     return None
 

@@ -78,7 +78,10 @@ def _document(part: FileContent, shape: MessagesTurnShape, notices: list[Notice]
         source = {"type": "base64", "media_type": _PDF, "data": part.data}
     elif kind.startswith("text/") or kind in _TEXTUAL or kind.endswith(("+json", "+xml")):
         text = _text_of(part.data or "")
-        source = {"type": "text", "media_type": "text/plain", "data": text} if text else None
+        if not text:
+            what = "an empty text file" if text == "" else "a text file whose data is no base64 of UTF-8 text"
+            return _note(shape.left_out("files", what, notices))
+        source = {"type": "text", "media_type": "text/plain", "data": text}
     if source is None:
         return _note(shape.left_out("files", f"files of the type {kind!r}; it takes PDF and text", notices))
     block: dict[str, object] = {"type": "document", "source": source}

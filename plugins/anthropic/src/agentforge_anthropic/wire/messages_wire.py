@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentforge.model import ChatMessage, ChatRequestParameters, Notice, ToolSpecification
+from agentforge.model import ChatMessage, ChatRequestParameters, Notice, ToolExecutionResultMessage, ToolSpecification
 from agentforge.provider import Endpoint, Head, Pieces, Settled, ToolBlock, Wire
 from agentforge_anthropic.wire.caching import CacheMarks
 from agentforge_anthropic.wire.head import encode_head
@@ -12,7 +12,7 @@ from agentforge_anthropic.wire.joining import extended_turns, join_turns
 from agentforge_anthropic.wire.settling import MessagesSettled, settle_messages
 from agentforge_anthropic.wire.shape import MessagesTurnShape
 from agentforge_anthropic.wire.tools import encode_tools
-from agentforge_anthropic.wire.turns import encode_turn
+from agentforge_anthropic.wire.turns import encode_error_media, encode_turn
 
 __all__ = ("MessagesWire",)
 
@@ -22,6 +22,7 @@ class MessagesWire(Wire[MessagesTurnShape]):
     the text of thinking."""
 
     RESERVED = ("messages", "stream", "system")
+    distinct_in_request = True
 
     def __init__(self, *, caching: CacheMarks | None = None, display: str | None = None) -> None:
         self._caching = caching if caching is not None else CacheMarks()
@@ -41,6 +42,9 @@ class MessagesWire(Wire[MessagesTurnShape]):
 
     def encode_turn(self, message: ChatMessage, shape: MessagesTurnShape, notices: list[Notice]) -> bytes:
         return encode_turn(message, shape, notices)
+
+    def encode_follow_up(self, message: ChatMessage, shape: MessagesTurnShape, notices: list[Notice]) -> bytes:
+        return encode_error_media(message, shape) if isinstance(message, ToolExecutionResultMessage) else b""
 
     def join(self, pieces: Pieces, shape: MessagesTurnShape) -> bytes:
         return join_turns(pieces, shape)

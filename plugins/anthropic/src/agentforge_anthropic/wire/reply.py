@@ -24,7 +24,7 @@ from agentforge.model import (
     TokenUsage,
     ToolExecutionRequest,
 )
-from agentforge.provider import Answering, dump_arguments
+from agentforge.provider import Answering, dump_arguments, joined_text
 from agentforge_anthropic.wire.citations import citations_of
 from agentforge_anthropic.wire.finish import finish_of, refusal_notice
 from agentforge_anthropic.wire.reading import MENDED
@@ -66,7 +66,7 @@ class Block:
     @property
     def text(self) -> str:
         """What has come of the member that grows."""
-        return "".join(self.pieces)
+        return joined_text(self.pieces)
 
     def rest(self, *without: str) -> dict[str, Any]:
         """The block's other members."""

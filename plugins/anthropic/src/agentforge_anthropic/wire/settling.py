@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from agentforge.model import ChatRequestParameters, Notice
+from agentforge.model import ChatRequestParameters
 from agentforge.provider import Endpoint, Settled, settle
 from agentforge_anthropic.rows import MessagesRow
 from agentforge_anthropic.wire.thinking import ThinkingPlan, plan_thinking, settle_sampling
@@ -36,7 +36,6 @@ def settle_messages(
         parameters = parameters.with_(reasoning_effort=None)  # it is so anyhow
     common = settle(parameters, endpoint, thinking=_has_budget(parameters, endpoint), reserved=reserved)
     settled = MessagesSettled(**{each.name: getattr(common, each.name) for each in fields(common)})
-    _tell_narrowed(parameters, settled)
     settled.plan = plan_thinking(settled, endpoint, display=display)
     settle_sampling(settled, endpoint, settled.plan)
     return settled
@@ -49,18 +48,3 @@ def _has_budget(parameters: ChatRequestParameters, endpoint: Endpoint[MessagesRo
         return said.get("type") == "enabled"
     level = parameters.reasoning_effort
     return level not in (None, "none") and endpoint.row.family(endpoint.model).thinking == "budget"
-
-
-def _tell_narrowed(parameters: ChatRequestParameters, settled: Settled) -> None:
-    choice, kept = parameters.tool_choice, settled.parameters.tools
-    if choice is None or choice.mode != "allowed" or len(kept) == len(parameters.tools):
-        return
-    names = [tool.name for tool in kept]
-    settled.notices.append(
-        Notice(
-            "tools_narrowed",
-            f"only the allowed tools were offered ({', '.join(names)}), as the API has no list of allowed ones; a "
-            "prompt that was cached with all of them does not count",
-            {"offered": names},
-        )
-    )

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentforge.provider import Endpoint, TurnShape
+from agentforge.provider import Endpoint, TurnShape, provider_id
 from agentforge_anthropic.rows import MessagesRow
 
-__all__ = ("MessagesTurnShape",)
+__all__ = ("MessagesTurnShape", "state_owner")
+
+
+def state_owner(row: MessagesRow, base_url: str) -> str:
+    """Who may read the opaque state of a turn; another API of the same endpoint may not.
+
+    >>> state_owner(MessagesRow(name="anthropic", base_url="https://api.anthropic.com"), "https://api.anthropic.com")
+    'anthropic/messages'
+    """
+    return f"{provider_id(row, base_url)}/messages"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +32,9 @@ class MessagesTurnShape(TurnShape):
     @classmethod
     def of(cls, endpoint: Endpoint[MessagesRow], *, budget: bool, system_mark: bytes) -> MessagesTurnShape:
         """The shape of requests to this endpoint."""
+        common = {**cls.common(endpoint), "provider": state_owner(endpoint.row, endpoint.base_url)}
         return cls(
-            **cls.common(endpoint),
+            **common,
             system_in_place=endpoint.row.family(endpoint.model).system_in_place,
             system_mark=system_mark,
             budget=budget,

@@ -19,7 +19,17 @@ from agentforge.model import (
     ToolCallReady,
     UsageEvent,
 )
-from agentforge.provider import MAX_BODY_BYTES, Answering, is_object, load, too_large
+from agentforge.provider import (
+    MAX_BODY_BYTES,
+    Answering,
+    HeldHalf,
+    dump_arguments,
+    is_object,
+    joined_text,
+    load,
+    too_large,
+    utf8,
+)
 from agentforge_anthropic.wire.errors import error_in_answer, holds_error
 from agentforge_anthropic.wire.reading import read_object
 from agentforge_anthropic.wire.reply import Block, Reply
@@ -29,6 +39,12 @@ __all__ = ("StreamDecoder",)
 _NO_HEADERS: Mapping[str, str] = {}
 _SHOWN_BYTES = 16 * 1024  # of a body that is no event stream
 _FIELD = re.compile(rb"^(data|event|id|retry)?:", re.MULTILINE)
+#: The block that a delta begins where no event did.
+_BEGUN_BY: Mapping[str, Mapping[str, Any]] = {
+    "text_delta": {"type": "text", "text": ""},
+    "thinking_delta": {"type": "thinking", "thinking": ""},
+    "signature_delta": {"type": "thinking", "thinking": ""},
+}
 
 
 class StreamDecoder:
@@ -53,10 +69,14 @@ class StreamDecoder:
         self._status = status
         self._headers = headers
         self._secrets = secrets
-        self._sse = SseDecoder()
+        self._sse = SseDecoder(max_event_bytes=max_bytes)
         self._reply = Reply(answering)
+        # By their index: those that are open, and all that there were.
         self._open: dict[int, Block] = {}
+        self._blocks: dict[int, Block] = {}
+        self._last = -1
         self._texts: list[str] = []
+        self._halves = {"text": HeldHalf(), "thinking": HeldHalf()}
         self._number = 0
         self._beginning = bytearray()
         self._ended = False
@@ -72,7 +92,7 @@ class StreamDecoder:
     @property
     def partial_text(self) -> str:
         """The text so far."""
-        return "".join(self._texts)
+        return joined_text(self._texts)
 
     def feed(self, chunk: bytes) -> list[ChatEvent]:
         """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
@@ -123,6 +143,9 @@ class StreamDecoder:
             )
         for block in list(self._open.values()):
             self._close(block, events)
+        for kind, held in self._halves.items():
+            if held.half:
+                events.append(TextDelta(held.half) if kind == "text" else ThinkingDelta(held.half))
         events.append(ResponseDone(self._reply.response()))
         return events
 
@@ -160,7 +183,7 @@ class StreamDecoder:
             self._start(event, events)
         elif said == "content_block_stop":
             index = event.get("index")
-            block = self._open.pop(index, None) if type(index) is int else None
+            block = self._open.pop(index if type(index) is int else self._last, None)
             if block is not None:
                 self._close(block, events)
         elif said == "message_start":
@@ -196,9 +219,17 @@ class StreamDecoder:
 
     def _start(self, event: Mapping[str, Any], events: list[ChatEvent]) -> None:
         data, index = event.get("content_block"), event.get("index")
-        if isinstance(data, dict) and type(index) is int:
-            self._has_message = True
-            self._open[index] = self._begin(data, events)
+        if isinstance(data, dict):
+            at = index if type(index) is int else max(self._blocks, default=-1) + 1
+            if (before := self._open.pop(at, None)) is not None:
+                self._close(before, events)
+            self._add(at, data, events)
+
+    def _add(self, at: int, data: dict[str, Any], events: list[ChatEvent]) -> Block:
+        self._has_message = True
+        self._last = at
+        block = self._blocks[at] = self._open[at] = self._begin(data, events)
+        return block
 
     def _begin(self, data: dict[str, Any], events: list[ChatEvent]) -> Block:
         block = self._reply.open(data)
@@ -209,18 +240,28 @@ class StreamDecoder:
         return block
 
     def _say(self, block: Block, text: str, events: list[ChatEvent]) -> None:
-        if block.kind == "text":
+        kind = block.kind
+        if kind == "text":
             self._texts.append(text)
-            events.append(TextDelta(text))
-        elif block.kind == "thinking":
-            events.append(ThinkingDelta(text))
+        elif kind != "thinking":
+            return
+        held = self._halves[kind]
+        if text[-1] >= "\ud800" or held.half:
+            text = held.shown(text)
+            if not text:
+                return
+        events.append(TextDelta(text) if kind == "text" else ThinkingDelta(text))
 
     def _delta(self, event: Mapping[str, Any], events: list[ChatEvent]) -> None:
         index, delta = event.get("index"), event.get("delta")
-        block = self._open.get(index) if type(index) is int else None
-        if block is None or type(delta) is not dict:
+        if type(delta) is not dict:
             return
         kind = delta.get("type")
+        block = self._open.get(index) if type(index) is int else None
+        if block is None:
+            block = self._block_of(index if type(index) is int else self._last, kind, events)
+            if block is None:
+                return
         if kind == "text_delta" or kind == "thinking_delta":
             text = delta.get("text" if kind == "text_delta" else "thinking")
             if type(text) is str and text:
@@ -228,13 +269,15 @@ class StreamDecoder:
                 self._say(block, text, events)
         elif kind == "input_json_delta":
             text = delta.get("partial_json")
-            if type(text) is str and text:
+            if text and type(text) is not str:
+                text = dump_arguments(text)  # of hosts that send it whole
+            if text:
                 block.pieces.append(text)
                 if block.kind == "tool_use":
                     events.append(ToolCallDelta(block.number, block.identity, block.name or None, text))
         elif kind == "signature_delta":
             block.data["signature"] = delta.get("signature")
-        elif kind == "citations_delta":
+        elif kind == "citations_delta" and block.kind == "text":
             known = block.data.get("citations")
             if isinstance(known, list):
                 known.append(delta.get("citation"))
@@ -242,6 +285,24 @@ class StreamDecoder:
                 block.data["citations"] = [delta.get("citation")]
         elif kind == "compaction_delta":
             block.data.update({name: value for name, value in delta.items() if name != "type" and value is not None})
+
+    def _block_of(self, at: int, kind: object, events: list[ChatEvent]) -> Block | None:
+        """The block of a delta without index, for one that ended already, or for one that no event began. Raises
+        `ProtocolError` for arguments of a call that nothing names."""
+        known = self._blocks.get(at)
+        if known is not None:
+            # A call that was told stays as it was told.
+            return known if at in self._open or known.kind in ("text", "thinking") else None
+        data = _BEGUN_BY.get(kind) if isinstance(kind, str) else None
+        if data is not None:
+            return self._add(max(at, 0), dict(data), events)
+        if kind == "input_json_delta":
+            raise ProtocolError(
+                f"event {self._number} of the stream holds arguments of a call that no event began",
+                request_id=request_id_of(self._headers),
+                details={"event": self._number, "partial_text": self.partial_text},
+            )
+        return None
 
     def _close(self, block: Block, events: list[ChatEvent]) -> None:
         if block.kind == "tool_use":
@@ -252,7 +313,7 @@ class StreamDecoder:
             events.append(ToolCallReady(block.call, block.number))
         elif block.pieces and "input" in block.data:
             # A tool that the provider runs; the block goes back with its whole input.
-            value, _ = read_object(block.text.encode())
+            value, _ = read_object(utf8(block.text))
             block.data["input"] = value if value is not None else {}
 
     # -- failures --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agentforge.model import Notice
-from agentforge.provider import Endpoint, Settled, leave_out
+from agentforge.provider import Endpoint, Settled, leave_out, nearest_effort, policy_setting
 from agentforge_anthropic.families import ModelFamily
 from agentforge_anthropic.rows import MessagesRow
 
@@ -18,8 +18,6 @@ __all__ = ("ThinkingPlan", "plan_thinking", "settle_sampling")
 
 _LEAST_BUDGET = 1024
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 24_000}
-#: Lowest first, with the levels of both sides.
-_LEVELS = ("minimal", "low", "medium", "high", "xhigh", "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ def plan_thinking(settled: Settled, endpoint: Endpoint[MessagesRow], *, display:
         return ThinkingPlan(
             on=said.get("type") in ("enabled", "adaptive"),
             budget=budget if isinstance(budget, int) else 0,
-            effort=_effort(level, family, settled, endpoint) if level not in (None, "none") else None,
+            effort=_effort(level, family) if level not in (None, "none") else None,
         )
     shown: dict[str, object] = {"display": display} if display is not None else {}
     if level is None:
@@ -55,10 +53,10 @@ def plan_thinking(settled: Settled, endpoint: Endpoint[MessagesRow], *, display:
         return ThinkingPlan(on=family.thinks_by_default)
     if level == "none":
         return _without(settled, endpoint, family)
-    effort = _effort(level, family, settled, endpoint)
+    effort = _effort(level, family)
     if family.thinking == "adaptive":
         return ThinkingPlan(on=True, field={"type": "adaptive", **shown}, effort=effort)
-    budget = _budget(_BUDGETS.get(level, _BUDGETS["medium"]), settled, endpoint)
+    budget = _budget(_BUDGETS[nearest_effort(level, tuple(_BUDGETS))], settled, endpoint)
     return ThinkingPlan(
         on=True, field={"type": "enabled", "budget_tokens": budget, **shown}, budget=budget, effort=effort
     )
@@ -78,7 +76,7 @@ def settle_sampling(settled: Settled, endpoint: Endpoint[MessagesRow], plan: Thi
                     endpoint,
                     "sampling",
                     name,
-                    f"Leave {name} unset, or set unsupported={{'sampling': 'drop'}}.",
+                    f"Leave {name} unset.",
                 )
             settled.change(**{name: None})
         elif plan.on and value < least:
@@ -87,7 +85,7 @@ def settle_sampling(settled: Settled, endpoint: Endpoint[MessagesRow], plan: Thi
                 endpoint,
                 "sampling_with_thinking",
                 f"{name}={value} while thinking",
-                f"Leave {name} unset, turn thinking off, or set unsupported={{'sampling_with_thinking': 'drop'}}.",
+                f"Leave {name} unset, or turn thinking off.",
             )
             settled.change(**{name: None})
     parameters = settled.parameters
@@ -97,7 +95,7 @@ def settle_sampling(settled: Settled, endpoint: Endpoint[MessagesRow], plan: Thi
             endpoint,
             "top_p_with_temperature",
             "top_p beside temperature",
-            "Set one of them, or set unsupported={'top_p_with_temperature': 'drop'}.",
+            "Set one of them.",
         )
         settled.change(top_p=None)
 
@@ -114,21 +112,14 @@ def _without(settled: Settled, endpoint: Endpoint[MessagesRow], family: ModelFam
         endpoint,
         "reasoning_effort.none",
         "a request without thinking",
-        "Use reasoning_effort='low', or set unsupported={'reasoning_effort.none': 'map'} for the least there is.",
+        f"Use reasoning_effort='low', or set {policy_setting('reasoning_effort.none', 'map')} for the least there is.",
     )
     return ThinkingPlan(on=True)
 
 
-def _effort(level: str, family: ModelFamily, settled: Settled, endpoint: Endpoint[MessagesRow]) -> str | None:
-    """The level itself, or the nearest one below that the model knows, or the lowest."""
-    efforts = family.efforts
-    if not efforts or level in efforts:
-        return level if efforts else None
-    rank = _LEVELS.index(level) if level in _LEVELS else len(_LEVELS)
-    below = [known for known in efforts if known in _LEVELS and _LEVELS.index(known) < rank]
-    found = below[-1] if below else efforts[0]
-    _tell(settled, endpoint, level, found)
-    return found
+def _effort(level: str, family: ModelFamily) -> str | None:
+    """The level, which is one of the row's already, where the model takes one."""
+    return nearest_effort(level, family.efforts) if family.efforts else None
 
 
 def _budget(wanted: int, settled: Settled, endpoint: Endpoint[MessagesRow]) -> int:

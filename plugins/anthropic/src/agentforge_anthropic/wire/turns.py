@@ -5,8 +5,9 @@ Decisions the wire leaves to us:
 
 - Thinking and whatever the provider made of its own goes back to the same provider in its place, as it came; to
   another it does not go at all.
-- The input of a call is an object. Argument text that is none stays visible to the model as
+- The input of a call is an object. Argument text that our own check of arguments refuses stays visible to the model as
   ``{"invalid_arguments": "the text"}``.
+- An error result holds text only, and some. Its media follow in blocks of their own behind the results of the turn.
 - A turn of which nothing is left (an empty reply, thinking of another provider) is left out, as the API refuses empty
   messages.
 """
@@ -14,7 +15,7 @@ Decisions the wire leaves to us:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from agentforge.errors import ToolArgumentsError
@@ -34,11 +35,13 @@ from agentforge.provider import call_id_of, dump_bytes, dump_text, utf8
 from agentforge_anthropic.wire.media import content_blocks, is_said
 from agentforge_anthropic.wire.shape import MessagesTurnShape
 
-__all__ = ("INVALID_ARGUMENTS", "encode_turn", "has_own_thinking", "is_sent")
+__all__ = ("INVALID_ARGUMENTS", "encode_error_media", "encode_turn", "has_own_thinking", "is_sent")
 
 #: The key under which the text of unreadable arguments is replayed.
 INVALID_ARGUMENTS = "invalid_arguments"
 _THINKING = ("thinking", "redacted_thinking")
+_NO_TEXT = "The tool failed and said nothing about it."
+_FOLLOWS = "The tool failed; what it gave follows."
 
 
 def encode_turn(message: ChatMessage, shape: MessagesTurnShape, notices: list[Notice]) -> bytes:
@@ -73,7 +76,7 @@ def is_sent(message: ChatMessage, shape: MessagesTurnShape) -> bool:
         if isinstance(part, ToolExecutionRequest):
             return True
         if isinstance(part, ThinkingContent):
-            if _own(part.provider_state, shape) is not None:
+            if _own_block(part, shape) is not None:
                 return True
         elif isinstance(part, TextContent) and is_said(part):
             return True
@@ -100,9 +103,9 @@ def _assistant(message: AiMessage, shape: MessagesTurnShape, notices: list[Notic
             if is_said(part):
                 state = _own(part.provider_state, shape)
                 more = state.data if state is not None else {}
-                yield dump_bytes({"type": "text", "text": part.text, **more})
+                yield dump_bytes({"type": "text", "text": part.text, **_citations(more.get("citations"))})
         elif isinstance(part, ThinkingContent):
-            state = _own(part.provider_state, shape)
+            state = _own_block(part, shape)
             if state is not None:
                 yield dump_bytes(_block(part, state))
         else:
@@ -110,10 +113,24 @@ def _assistant(message: AiMessage, shape: MessagesTurnShape, notices: list[Notic
 
 
 def _block(part: ThinkingContent, state: ProviderState) -> dict[str, object]:
-    """The block that the part was made of."""
+    """The block that the part was made of; sources stand on texts only."""
     if state.data.get("type") == "thinking":
         return {**state.data, "thinking": part.text}
-    return dict(state.data)
+    return {name: value for name, value in state.data.items() if name != "citations"}
+
+
+def _citations(found: object) -> dict[str, object]:
+    """The sources of a text without what only answers have."""
+    if not isinstance(found, list):
+        return {}
+    taken = [one for one in found if isinstance(one, Mapping)]
+    return {"citations": [{name: value for name, value in one.items() if name != "file_id"} for one in taken]}
+
+
+def _own_block(part: ThinkingContent, shape: MessagesTurnShape) -> ProviderState | None:
+    """The state of a part that is a block of this provider."""
+    state = _own(part.provider_state, shape)
+    return state if state is not None and isinstance(state.data.get("type"), str) else None
 
 
 def _own(state: ProviderState | None, shape: MessagesTurnShape) -> ProviderState | None:
@@ -141,14 +158,15 @@ def _call(call: ToolExecutionRequest, shape: MessagesTurnShape) -> bytes:
 def _input(call: ToolExecutionRequest) -> str:
     text = call.arguments
     try:
-        if isinstance(_load(text), dict):
-            return text
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return dump_text(call.arguments_as_map())
+        arguments = call.arguments_as_map()
     except ToolArgumentsError:
         return dump_text({INVALID_ARGUMENTS: text})
+    try:
+        if isinstance(_load(text), dict):
+            return text  # as it came
+    except (ValueError, RecursionError):
+        pass  # mended when it was read
+    return dump_text(arguments)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -161,12 +179,29 @@ _load = json.JSONDecoder(parse_constant=_no_constant).decode
 def _result(message: ToolExecutionResultMessage, shape: MessagesTurnShape, notices: list[Notice]) -> bytes:
     block: dict[str, object] = {"type": "tool_result", "tool_use_id": call_id_of(message.id, shape.call_id_pattern)}
     said = [part for part in message.contents if is_said(part)]
-    if said:
-        only_text = all(isinstance(part, TextContent) for part in said)
-        block["content"] = message.text if only_text else list(content_blocks(said, shape, notices))
+    only_text = all(isinstance(part, TextContent) for part in said)
     if message.is_error:
+        if only_text:
+            block["content"] = message.text if said else _NO_TEXT
+        else:
+            made = list(content_blocks(said, shape, notices))
+            block["content"] = [one for one in made if one["type"] == "text"] or _FOLLOWS
         block["is_error"] = True
+    elif said:
+        block["content"] = message.text if only_text else list(content_blocks(said, shape, notices))
     return dump_bytes(block)
+
+
+def encode_error_media(message: ToolExecutionResultMessage, shape: MessagesTurnShape) -> bytes:
+    """The blocks that carry the media of an error result; empty when it has none."""
+    if not message.is_error or all(isinstance(part, (TextContent, ThinkingContent)) for part in message.contents):
+        return b""
+    media = [block for block in content_blocks(message.contents, shape, []) if block["type"] != "text"]
+    if not media:
+        return b""
+    tool, identity = shape.wire_name(message.tool_name), call_id_of(message.id, shape.call_id_pattern)
+    head = {"type": "text", "text": f"Attached to the result of {tool} (call {identity}):"}
+    return b",".join([dump_bytes(block) for block in (head, *media)])
 
 
 def _system(message: SystemMessage, shape: MessagesTurnShape, notices: list[Notice]) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentforge.model import AudioContent, Content, FileContent, ImageContent, Notice, TextContent, ThinkingContent
-from agentforge.provider import TurnShape
+from agentforge.provider import TurnShape, file_name_of
 
 __all__ = ("content_of", "wire_part")
 
@@ -47,7 +47,7 @@ def wire_part(
     named: dict[str, object] = {"filename": part.name} if part.name else {}
     if part.data is None:
         return {"type": "input_file", **named, "file_url": part.url}
-    named.setdefault("filename", "file." + part.media_type.rpartition("/")[2])
+    named.setdefault("filename", file_name_of(part.media_type))
     return {"type": "input_file", **named, "file_data": f"data:{part.media_type};base64,{part.data}"}
 
 

@@ -19,6 +19,7 @@ from agentforge.provider import (
 )
 from agentforge_openai.profile import VendorRow
 from agentforge_openai.responses.tools import encode_tools
+from agentforge_openai.wire.head import FORMAT_NAMES
 
 __all__ = ("ENCRYPTED", "body_fields", "joined_fields", "tool_list")
 
@@ -113,7 +114,7 @@ def _text_format(
         held = held_schema(schema, f"response format {wanted.name!r}", endpoint, notices)
         strict = held is not None
         schema = held if held is not None else schema
-    made: dict[str, object] = {"type": "json_schema", "name": wanted.name, "schema": schema}
+    made: dict[str, object] = {"type": "json_schema", "name": alias_of(wanted.name, FORMAT_NAMES), "schema": schema}
     if wanted.description:
         made["description"] = wanted.description
     if strict is not None:

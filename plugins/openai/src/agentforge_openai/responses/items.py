@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from agentforge.model import ProviderState, TextContent, ThinkingContent
 from agentforge.provider import dump_arguments
@@ -18,6 +18,7 @@ __all__ = (
     "CALLS",
     "arguments_of",
     "call_state",
+    "is_item",
     "may_wrap",
     "message_parts",
     "opaque",
@@ -29,6 +30,11 @@ __all__ = (
 #: The items that are calls of tools which the server does not run, and where their arguments stand.
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _WRAPPER = "parallel"
+
+
+def is_item(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether this is an item at all; what it is may be unknown."""
+    return isinstance(value, dict) and (value.get("type") is None or isinstance(value["type"], str))
 
 
 def reasoning_part(item: Mapping[str, Any], provider: str) -> ThinkingContent:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from agentforge.errors import InvalidRequestError
 from agentforge.model import AiMessage, ChatMessage, SystemMessage, TextContent
 from agentforge.provider import Pieces, call_id_of, dump_bytes
 from agentforge_openai.responses.shape import ItemShape
@@ -22,7 +23,10 @@ _INPUT = b'"input":['
 
 
 def join_input(pieces: Pieces, shape: ItemShape) -> bytes:
-    """All that stands before the end of the input, which stays open."""
+    """All that stands before the end of the input, which stays open.
+
+    Raises `InvalidRequestError` when nothing of the turns can be sent.
+    """
     first = _first_after_instructions(pieces)
     made = []
     if first:
@@ -36,14 +40,22 @@ def join_input(pieces: Pieces, shape: ItemShape) -> bytes:
             # With nothing new to say the whole is sent, as the input may not be empty.
             made.append(b'"previous_response_id":' + dump_bytes(identity))
             rest = new
-    made.append(_INPUT + b",".join([piece for piece in rest if piece]))
+    items = b",".join([piece for piece in rest if piece])
+    if not items:
+        raise InvalidRequestError(
+            "the request holds no message that can be sent",
+            next_step="Send at least one message with a text, an image or a file.",
+        )
+    made.append(_INPUT + items)
     return b",".join(made)
 
 
 def extend_input(joined: bytes, last: ChatMessage, pieces: Pieces, shape: ItemShape) -> bytes | None:
     """``joined`` with further turns; ``None`` where these change what stands before them."""
-    if isinstance(last, SystemMessage) or (shape.chained and any(isinstance(one, AiMessage) for one, _ in pieces)):
+    if isinstance(last, SystemMessage):
         return None
+    if shape.chained and any(isinstance(one, AiMessage) for one in (last, *(message for message, _ in pieces))):
+        return None  # another turn may be the last that is kept, or what follows it may now be enough
     rest = b",".join([piece for piece in _items(pieces, shape) if piece])
     if not rest:
         return joined

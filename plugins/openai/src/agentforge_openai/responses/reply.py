@@ -23,6 +23,7 @@ from agentforge_openai.responses.items import (
     CALLS,
     arguments_of,
     call_state,
+    is_item,
     may_wrap,
     message_parts,
     opaque,
@@ -83,7 +84,7 @@ class Reply:
         if not isinstance(output, list) or not output:
             return
         known = self.items
-        self.items = {at: item for at, item in enumerate(output) if isinstance(item, dict)}
+        self.items = {at: item for at, item in enumerate(output) if is_item(item)}
         for at, item in self.items.items():
             before = known.get(at)
             if (

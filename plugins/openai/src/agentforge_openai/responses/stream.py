@@ -1,7 +1,8 @@
 """A streamed answer, bytes in and events out, in one pass.
 
-Items are known by their ``output_index``. What an event says of an item is shown; what the item is, the event
-``output_item.done`` says, and the last response object over that. Events of other kinds are passed over.
+Items are known by their ``output_index``, or by their id where a server gives no number. What an event says of an item
+is shown; what the item is, the event ``output_item.done`` says, and the last response object over that; what neither
+says is made of the pieces. Events of other kinds are passed over.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from agentforge.errors import ModelError, ProtocolError, StreamTruncatedError
 from agentforge.http import SseDecoder, request_id_of, unexpected_answer
 from agentforge.masking import Secrets
 from agentforge.model import ChatEvent, ResponseDone, UsageEvent
-from agentforge.provider import MAX_BODY_BYTES, is_object, load, load_mended, too_large
+from agentforge.provider import MAX_BODY_BYTES, dump_arguments, is_object, joined_text, load, load_mended, too_large
 from agentforge_openai.responses.errors import error_of
-from agentforge_openai.responses.items import CALLS
+from agentforge_openai.responses.items import is_item
 from agentforge_openai.responses.reply import Reply, ResponsesAnswering
 from agentforge_openai.responses.showing import Showing
 
@@ -24,6 +25,7 @@ __all__ = ("ResponsesDecoder",)
 
 _NO_HEADERS: Mapping[str, str] = {}
 _SHOWN_BYTES = 16 * 1024  # of a body that is no event stream
+_ADDED = "response.output_item.added"
 _FIELD = re.compile(rb"^(data|event|id|retry)?:", re.MULTILINE)
 
 
@@ -48,11 +50,14 @@ class ResponsesDecoder:
         self._status = status
         self._headers = headers
         self._secrets = secrets
-        self._sse = SseDecoder()
+        self._sse = SseDecoder(max_event_bytes=max_bytes)
         self._reply = Reply(answering)
         self._showing = Showing(self._reply)
         self._number = 0
         self._is_ours = False
+        # Of servers that do not number their items: the places that they have by their ids, and the last one.
+        self._places: dict[str, int] = {}
+        self._last = -1
         self._beginning = bytearray()
         self._ended = False
         #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
@@ -66,7 +71,7 @@ class ResponsesDecoder:
     @property
     def partial_text(self) -> str:
         """The text so far."""
-        return "".join(self._showing.texts)
+        return joined_text(self._showing.texts)
 
     def feed(self, chunk: bytes) -> list[ChatEvent]:
         """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
@@ -188,43 +193,81 @@ class ResponsesDecoder:
         self._reply.add_body(response)
         if self._reply.usage is not None:
             events.append(UsageEvent(self._reply.token_usage))
+        for at, item in self._showing.missing(is_whole=response.get("status") == "completed").items():
+            self._reply.items[at] = item
         self._reply.add_output()
+        items = self._reply.items
+        for at, item in items.items():
+            items[at] = self._showing.filled(at, item)
 
     def _on_added(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
         item = event.get("item")
-        if isinstance(item, dict) and item.get("type") in CALLS:
-            events += self._showing.opened(_place(event), item)
+        if is_item(item):
+            events += self._showing.begun(self._place(event, item), item)
 
     def _on_done(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
-        item, at = event.get("item"), _place(event)
-        if not isinstance(item, dict):
+        item = event.get("item")
+        if not is_item(item):
             return
-        self._reply.items[at] = item
+        at = self._place(event, item)
+        self._reply.items[at] = item = self._showing.filled(at, item)
         events += self._showing.done(at, item)
 
     def _on_text(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
-        events += self._showing.text(_place(event), event.get("delta"))
+        events += self._showing.text(self._place(event), "text", event.get("content_index"), event.get("delta"))
+
+    def _on_text_done(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        events += self._showing.text_done(self._place(event), "text", event.get("content_index"), event.get("text"))
+
+    def _on_refusal(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        events += self._showing.text(self._place(event), "refusal", event.get("content_index"), event.get("delta"))
+
+    def _on_refusal_done(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        place, part = self._place(event), event.get("content_index")
+        events += self._showing.text_done(place, "refusal", part, event.get("refusal"))
 
     def _on_summary(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
-        events += self._showing.thinking(_place(event), "summary", event.get("summary_index"), event.get("delta"))
+        events += self._showing.thinking(self._place(event), "summary", event.get("summary_index"), event.get("delta"))
 
     def _on_reasoning(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
-        events += self._showing.thinking(_place(event), "content", event.get("content_index"), event.get("delta"))
+        events += self._showing.thinking(self._place(event), "content", event.get("content_index"), event.get("delta"))
 
     def _on_arguments(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
         delta = event.get("delta")
         if isinstance(delta, str) and delta:
-            events += self._showing.arguments(_place(event), delta)
+            events += self._showing.arguments(self._place(event), delta)
+
+    def _on_arguments_done(self, event: dict[str, Any], events: list[ChatEvent]) -> None:
+        text = event.get("arguments", event.get("input"))
+        if text is not None and not isinstance(text, str):
+            text = dump_arguments(text)
+        self._showing.arguments_done(self._place(event), text)
+
+    def _place(self, event: Mapping[str, Any], item: Mapping[str, Any] | None = None) -> int:
+        """The place of an event's item: by its number, else by its id, else that of the last one. ``item`` is given
+        where the event holds it, which without number and id is a further one."""
+        at = event.get("output_index")
+        if type(at) is int:
+            if at > self._last:
+                self._last = at
+            if item is not None and isinstance(identity := item.get("id"), str):
+                self._places.setdefault(identity, at)  # for events that give the id alone
+            return at
+        identity = event.get("item_id") if item is None else item.get("id")
+        if isinstance(identity, str) and identity:
+            known = self._places.get(identity)
+            if known is None:
+                self._last += 1
+                known = self._places[identity] = self._last
+            return known
+        if self._last < 0 or (item is not None and (event.get("type") == _ADDED or self._last in self._reply.items)):
+            self._last += 1
+        return self._last
 
 
 def _inner(event: Mapping[str, Any]) -> dict[str, Any]:
     response = event.get("response")
     return response if isinstance(response, dict) else {}
-
-
-def _place(event: Mapping[str, Any]) -> int:
-    at = event.get("output_index")
-    return at if isinstance(at, int) else 0
 
 
 _HANDLERS: Mapping[str, Callable[[ResponsesDecoder, dict[str, Any], list[ChatEvent]], None]] = {
@@ -236,12 +279,16 @@ _HANDLERS: Mapping[str, Callable[[ResponsesDecoder, dict[str, Any], list[ChatEve
     "response.incomplete": ResponsesDecoder._on_end,
     "response.cancelled": ResponsesDecoder._on_end,
     "response.failed": ResponsesDecoder._on_failed,
-    "response.output_item.added": ResponsesDecoder._on_added,
+    _ADDED: ResponsesDecoder._on_added,
     "response.output_item.done": ResponsesDecoder._on_done,
     "response.output_text.delta": ResponsesDecoder._on_text,
-    "response.refusal.delta": ResponsesDecoder._on_text,
+    "response.output_text.done": ResponsesDecoder._on_text_done,
+    "response.refusal.delta": ResponsesDecoder._on_refusal,
+    "response.refusal.done": ResponsesDecoder._on_refusal_done,
     "response.reasoning_summary_text.delta": ResponsesDecoder._on_summary,
     "response.reasoning_text.delta": ResponsesDecoder._on_reasoning,
     "response.function_call_arguments.delta": ResponsesDecoder._on_arguments,
+    "response.function_call_arguments.done": ResponsesDecoder._on_arguments_done,
     "response.custom_tool_call_input.delta": ResponsesDecoder._on_arguments,
+    "response.custom_tool_call_input.done": ResponsesDecoder._on_arguments_done,
 }

@@ -56,7 +56,7 @@ class ResponsesWire(Wire[ItemShape]):
                 endpoint,
                 "stop",
                 "stop texts on this API",
-                "Leave stop unset, or set unsupported={'stop': 'drop'}.",
+                "Leave stop unset.",
             )
             settled.change(stop=None)
         return settled

@@ -6,6 +6,7 @@ order of the rules is that of how much each sign can be trusted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from agentforge.provider import is_object
@@ -13,15 +14,19 @@ from agentforge_openai.wire.reply import CALL_EXTRAS, RawCall, arguments_text, e
 
 __all__ = ("CallCollector",)
 
+_SIGNS = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
+
 
 class CallCollector:
     """Opens and fills the calls of one reply; ``calls`` is in the order of opening."""
 
-    __slots__ = ("_by_index", "_last", "_splits_names", "calls")
+    __slots__ = ("_by_id", "_by_index", "_last", "_scans", "_splits_names", "calls")
 
     def __init__(self, calls: list[RawCall], *, splits_names: bool = False) -> None:
         self.calls = calls
         self._by_index: dict[int, int] = {}
+        self._by_id: dict[str, int] = {}
+        self._scans: dict[int, _Scan] = {}
         self._last = -1
         self._splits_names = splits_names
 
@@ -47,6 +52,7 @@ class CallCollector:
         self._last = position
         if identity and not call.id:
             call.id = identity
+            self._by_id.setdefault(identity, position)
         if name and (not call.name or (self._splits_names and name != call.name)):
             call.name += name
         if text:
@@ -58,24 +64,68 @@ class CallCollector:
     def _position(self, index: object, identity: str, name: str, text: str) -> int:
         if isinstance(index, int) and not isinstance(index, bool):
             known = self._by_index.get(index)
-            if known is None or self._is_another(self.calls[known], identity, name, text):
+            if known is None or self._is_another(known, identity, name, text):
                 known = self._by_index[index] = self._open()
             return known
         if identity:
-            known = next((at for at, call in enumerate(self.calls) if call.id == identity), None)
+            known = self._by_id.get(identity)
             return self._open() if known is None else known
         return self._open() if name or self._last < 0 else self._last
 
-    def _is_another(self, call: RawCall, identity: str, name: str, text: str) -> bool:
+    def _is_another(self, at: int, identity: str, name: str, text: str) -> bool:
         """Whether a piece for an index in use begins a further call (servers that number every call 0)."""
+        call = self.calls[at]
         if identity:
             return bool(call.id) and identity != call.id
         # A complete object cannot go on: a name, without an id to match or with arguments of its own, is a new call.
-        return bool(name) and (not call.id or bool(text.strip())) and is_object("".join(call.pieces))
+        if not name or (call.id and not text.strip()):
+            return False
+        scan = self._scans.get(at)
+        if scan is None:
+            scan = self._scans[at] = _Scan()
+        return scan.is_object(call.pieces)
 
     def _open(self) -> int:
         self.calls.append(RawCall())
         return len(self.calls) - 1
+
+
+class _Scan:
+    """Whether pieces are a whole object, asked again and again while they grow; each is looked at once. What stands
+    behind the end of an object, or is none where its brackets close, never becomes one."""
+
+    __slots__ = ("_depth", "_done", "_in_text", "_is_object", "_seen", "_skip")
+
+    def __init__(self) -> None:
+        self._seen = self._depth = 0
+        self._in_text = self._done = self._is_object = self._skip = False
+
+    def is_object(self, pieces: list[str]) -> bool:
+        """The answer for all pieces so far."""
+        for at in range(self._seen, len(pieces)):
+            if self._done:
+                self._is_object = self._is_object and (not pieces[at] or pieces[at].isspace())
+            elif self._closes_in(pieces[at]):
+                self._done = True
+                self._is_object = is_object("".join(pieces[: at + 1]))
+        self._seen = len(pieces)
+        return self._is_object
+
+    def _closes_in(self, piece: str) -> bool:
+        start = 1 if self._skip and piece else 0
+        if piece:
+            self._skip = False
+        for found in _SIGNS.finditer(piece, start):
+            sign = found[0]
+            if sign[0] == "\\":
+                self._skip = self._in_text and len(sign) == 1  # what it escapes begins the next piece
+            elif sign == '"':
+                self._in_text = not self._in_text
+            elif not self._in_text:
+                self._depth += 1 if sign in "{[" else -1
+                if self._depth <= 0:
+                    return True
+        return False
 
 
 def _blank_or_text(value: object) -> str:

@@ -20,7 +20,10 @@ from agentforge.provider import (
 from agentforge_openai.profile import VendorRow
 from agentforge_openai.wire.shape import ChatTurnShape
 
-__all__ = ("encode_head",)
+__all__ = ("FORMAT_NAMES", "encode_head")
+
+#: What the name of a response format must match; others are sent under one that does.
+FORMAT_NAMES = r"^[a-zA-Z0-9_-]{1,64}$"
 
 
 def encode_head(
@@ -105,7 +108,7 @@ def _response_format(wanted: ResponseFormat | None, endpoint: Endpoint[VendorRow
         held = held_schema(schema, f"response format {wanted.name!r}", endpoint, notices)
         strict = held is not None
         schema = held if held is not None else schema
-    inner: dict[str, object] = {"name": wanted.name, "schema": schema}
+    inner: dict[str, object] = {"name": alias_of(wanted.name, FORMAT_NAMES), "schema": schema}
     if wanted.description:
         inner["description"] = wanted.description
     if strict is not None:

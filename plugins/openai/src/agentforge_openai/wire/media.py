@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentforge.model import AudioContent, Content, FileContent, ImageContent, Notice, TextContent, ThinkingContent
+from agentforge.provider import file_name_of
 from agentforge_openai.wire.shape import ChatTurnShape
 
 __all__ = ("user_content", "wire_part")
@@ -56,7 +57,7 @@ def wire_part(
         return _instead(shape, "files", "files", notices)
     if part.data is None:
         return _instead(shape, "file_urls", "files by URL; it takes data only", notices)
-    name = part.name or "file." + part.media_type.rpartition("/")[2]
+    name = part.name or file_name_of(part.media_type)
     return {"type": "file", "file": {"filename": name, "file_data": _data_url(part.media_type, part.data)}}
 
 

@@ -19,7 +19,7 @@ from agentforge.model import (
     TokenUsage,
     ToolExecutionRequest,
 )
-from agentforge.provider import Answering, dump_arguments
+from agentforge.provider import Answering, dump_arguments, joined_text
 from agentforge_openai.wire.citations import Sources
 from agentforge_openai.wire.finish import finish_of
 from agentforge_openai.wire.reasoning import FIELDS, Reasoning
@@ -27,6 +27,7 @@ from agentforge_openai.wire.usage import decode_usage
 
 __all__ = (
     "CALL_EXTRAS",
+    "MESSAGE_EXTRAS",
     "ChatAnswering",
     "RawCall",
     "Reply",
@@ -40,7 +41,8 @@ _CALL_EXTRAS = ("extra_content", "provider_specific_fields")
 _MESSAGE_EXTRAS = ("extra_content", "thought_signature", "thinking_blocks", "provider_specific_fields")
 #: Fields of a call that are opaque and go back as they came.
 CALL_EXTRAS = frozenset(_CALL_EXTRAS)
-_MESSAGE_EXTRAS_SET = frozenset(_MESSAGE_EXTRAS)
+#: Those of a message.
+MESSAGE_EXTRAS = frozenset(_MESSAGE_EXTRAS)
 _MENDED = Notice(
     "number_not_finite", "the reply holds a number that JSON has not (NaN or infinite); null was put in its place"
 )
@@ -57,12 +59,13 @@ class ChatAnswering(Answering):
 
 @dataclass(slots=True)
 class RawCall:
-    """A call as it came; ``pieces`` joined are its argument text."""
+    """A call as it came; ``pieces`` joined are its argument text. ``told`` is what was told of it as complete."""
 
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     extras: dict[str, object] = field(default_factory=dict)
+    told: ToolExecutionRequest | None = None
 
     def text(self) -> str:
         """The argument text so far."""
@@ -72,7 +75,7 @@ class RawCall:
 
     def request(self, identity: str, answering: ChatAnswering) -> ToolExecutionRequest:
         """The call in our form, under this id."""
-        name, arguments = self.name.strip(), self.text()
+        name, arguments = self.name.strip(), joined_text(self.pieces)
         if answering.aliases:
             name = answering.aliases.get(name, name)
         if not arguments or arguments.isspace():
@@ -149,7 +152,7 @@ class Reply:
 
     def add_extras(self, source: Mapping[str, object]) -> None:
         """Take opaque fields of the message."""
-        if _MESSAGE_EXTRAS_SET.isdisjoint(source):
+        if MESSAGE_EXTRAS.isdisjoint(source):
             return
         for name, value in extras_of(source, _MESSAGE_EXTRAS).items():
             before = self.extras.get(name)
@@ -204,12 +207,12 @@ class Reply:
     def response(self, answering: ChatAnswering, raw_body: bytes | None = None) -> ChatResponse:
         """The finished reply."""
         calls = self._requests(answering)
-        refusal = "".join(self.refusal)
+        refusal = joined_text(self.refusal)
         parts: list[Content | ToolExecutionRequest] = []
         thinking = self.reasoning.content(answering.provider) if self.reasoning is not None else None
         if thinking is not None:
             parts.append(thinking)
-        text = "".join(self.texts)
+        text = joined_text(self.texts)
         if text:
             parts.append(TextContent(text))
         if refusal:
@@ -238,6 +241,10 @@ class Reply:
         seen: set[str] = set()
         requests: list[ToolExecutionRequest] = []
         for call in self.calls:
+            if call.told is not None:
+                requests.append(call.told)  # what came after that belongs to no reading of the reply
+                seen.add(call.told.id)
+                continue
             given = bool(call.id) and call.id not in seen
             identity = call.id if given else answering.new_id()
             seen.add(identity)

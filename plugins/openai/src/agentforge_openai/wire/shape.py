@@ -13,12 +13,14 @@ __all__ = ("ChatTurnShape",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTurnShape(TurnShape):
-    """``replay_required`` is the field that every assistant turn must have."""
+    """``replay_required`` is the field that every assistant turn must have, ``user_name_pattern`` what names of
+    users must match."""
 
     replay_fields: tuple[str, ...]
     replay_required: str | None
     replay_extras: bool
     audio_formats: frozenset[str] | None
+    user_name_pattern: str | None
 
     @classmethod
     def of(cls, endpoint: Endpoint[VendorRow], *, with_tools: bool, thinking: bool) -> ChatTurnShape:
@@ -36,4 +38,5 @@ class ChatTurnShape(TurnShape):
             replay_required=row.replay_required if thinking and row.replay_required in fields else None,
             replay_extras=row.replay_extras,
             audio_formats=row.audio_formats,
+            user_name_pattern=row.user_name_pattern,
         )

@@ -19,7 +19,7 @@ from agentforge.model import (
     ToolCallReady,
     UsageEvent,
 )
-from agentforge.provider import is_object, load, load_mended, too_large
+from agentforge.provider import HeldHalf, is_object, joined_text, load, load_mended, too_large
 from agentforge_openai.wire.calls import CallCollector
 from agentforge_openai.wire.errors import error_in_answer, holds_error
 from agentforge_openai.wire.reply import ChatAnswering, Reply, first_choice
@@ -56,13 +56,16 @@ class StreamDecoder:
         self._status = status
         self._headers = headers
         self._secrets = secrets
-        self._sse = SseDecoder()
+        self._sse = SseDecoder(max_event_bytes=max_bytes)
         self._reply = Reply()
         self._calls = CallCollector(self._reply.calls, splits_names=answering.splits_names)
         self._number = 0
         self._beginning = bytearray()
         self._ended = False
         self._has_choices = False
+        # Choices of other indices, until one of the index 0 shows that they are further answers.
+        self._others: list[dict[str, Any]] = []
+        self._text_half, self._thought_half, self._refusal_half = HeldHalf(), HeldHalf(), HeldHalf()
         # How many calls were told complete, under which ids, and whether the next one has to wait for the end.
         self._told = 0
         self._told_ids: set[str] = set()
@@ -78,7 +81,7 @@ class StreamDecoder:
     @property
     def partial_text(self) -> str:
         """The text so far."""
-        return "".join(self._reply.texts)
+        return joined_text(self._reply.texts)
 
     def feed(self, chunk: bytes) -> list[ChatEvent]:
         """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
@@ -112,6 +115,11 @@ class StreamDecoder:
             if is_object(event.data) or event.data.strip() == b"[DONE]":
                 self._take(event.data, events)
         reply = self._reply
+        if not self._has_choices and self._others:
+            first = self._others[0].get("index")
+            for choice in self._others:
+                if choice.get("index") == first:
+                    self._choice(choice, events)
         if not self._ended and reply.finish_word is None and not self._may_end_here():
             if self._is_no_stream():
                 raise unexpected_answer(
@@ -132,6 +140,7 @@ class StreamDecoder:
                 request_id=request_id_of(self._headers),
                 next_step="Check that base_url points at a Chat Completions API.",
             )
+        self._end_halves(events)
         response = reply.response(self._answering)
         for index, request in enumerate(response.ai_message.tool_execution_requests):
             if index >= self._told:
@@ -207,9 +216,12 @@ class StreamDecoder:
         reply = self._reply
         if reply.id is None or reply.model is None:
             reply.add_identity(chunk)
-        if choice is not None and not choice.get("index"):
-            # Of several answers (a custom ``n``) only the first is read.
-            self._choice(choice, events)
+        if choice is not None:
+            if not choice.get("index"):
+                # Of several answers (a custom ``n``) only the first is read.
+                self._choice(choice, events)
+            elif not self._has_choices:
+                self._others.append(choice)
         if chunk.get("usage") or "x_groq" in chunk or (choice is not None and choice.get("usage")):
             groq = chunk.get("x_groq")
             if reply.add_usage(chunk, groq if isinstance(groq, dict) else None, choice):
@@ -237,7 +249,10 @@ class StreamDecoder:
         if type(content) is str and len(delta) <= 2 and (len(delta) == 1 or "role" in delta):
             if content:
                 reply.texts.append(content)
-                events.append(TextDelta(content))
+                if content[-1] >= "\ud800" or self._text_half.half:
+                    self._text(content, events)
+                else:
+                    events.append(TextDelta(content))
             return
         items = delta.get("tool_calls")
         if len(delta) == 1 and type(items) is list:
@@ -245,21 +260,22 @@ class StreamDecoder:
             return
         thought = reply.add_reasoning(delta)
         if thought:
-            events.append(ThinkingDelta(thought))
+            self._thought(thought, events)
         if isinstance(content, str):
             if content:
                 reply.texts.append(content)
-                events.append(TextDelta(content))
+                self._text(content, events)
         elif isinstance(content, list):
             text, thought = reply.add_parts(content)
             if thought:
-                events.append(ThinkingDelta(thought))
+                self._thought(thought, events)
             if text:
-                events.append(TextDelta(text))
+                self._text(text, events)
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             reply.refusal.append(refusal)
-            events.append(TextDelta(refusal))
+            if refusal := self._refusal_half.shown(refusal):
+                events.append(TextDelta(refusal))
         if isinstance(items, list):
             self._items(items, events)
         old = delta.get("function_call")
@@ -267,6 +283,24 @@ class StreamDecoder:
             self._call({"index": 0, "function": old}, events)
         reply.add_extras(delta)
         reply.add_sources(delta)
+
+    def _text(self, text: str, events: list[ChatEvent]) -> None:
+        if (text[-1] >= "\ud800" or self._text_half.half) and not (text := self._text_half.shown(text)):
+            return
+        events.append(TextDelta(text))
+
+    def _thought(self, text: str, events: list[ChatEvent]) -> None:
+        if (text[-1] >= "\ud800" or self._thought_half.half) and not (text := self._thought_half.shown(text)):
+            return
+        events.append(ThinkingDelta(text))
+
+    def _end_halves(self, events: list[ChatEvent]) -> None:
+        """Show halves of surrogate pairs that nothing followed, as the reply holds them."""
+        if self._thought_half.half:
+            events.append(ThinkingDelta(self._thought_half.half))
+        for held in (self._text_half, self._refusal_half):
+            if held.half:
+                events.append(TextDelta(held.half))
 
     def _items(self, items: list[Any], events: list[ChatEvent]) -> None:
         for item in items:
@@ -279,6 +313,8 @@ class StreamDecoder:
         if 0 < before < len(self._reply.calls):
             self._tell_complete(before, events)
         call = self._reply.calls[position]
+        if call.told is not None:
+            return  # it is complete; what comes behind that changes nothing
         name = call.name.strip()
         if self._answering.aliases:
             name = self._answering.aliases.get(name, name)
@@ -293,6 +329,7 @@ class StreamDecoder:
             if not call.id or call.id in self._told_ids or not call.name or not is_object(call.text()):
                 self._next_waits = True
                 return
-            events.append(ToolCallReady(call.request(call.id, self._answering), self._told))
+            call.told = call.request(call.id, self._answering)
+            events.append(ToolCallReady(call.told, self._told))
             self._told_ids.add(call.id)
             self._told += 1

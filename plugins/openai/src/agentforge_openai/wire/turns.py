@@ -12,6 +12,7 @@ Decisions the wire leaves to us:
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NoReturn
 
 from agentforge.errors import ToolArgumentsError, UnsupportedFeatureError
@@ -25,8 +26,9 @@ from agentforge.model import (
     ToolExecutionRequest,
     ToolExecutionResultMessage,
 )
-from agentforge.provider import call_id_of, dump_bytes, dump_text, utf8
+from agentforge.provider import alias_of, call_id_of, dump_bytes, dump_text, utf8
 from agentforge_openai.wire.media import user_content, wire_part
+from agentforge_openai.wire.reply import CALL_EXTRAS, MESSAGE_EXTRAS
 from agentforge_openai.wire.shape import ChatTurnShape
 
 __all__ = ("INVALID_ARGUMENTS", "encode_result_media", "encode_turn")
@@ -50,8 +52,22 @@ def encode_turn(message: ChatMessage, shape: ChatTurnShape, notices: list[Notice
         return dump_bytes({"role": "system", "content": _system_text(message, shape)})
     wire: dict[str, object] = {"role": "user", "content": user_content(message.contents, shape, notices)}
     if message.name is not None:
-        wire["name"] = message.name
+        wire["name"] = _user_name(message.name, shape, notices)
     return dump_bytes(wire)
+
+
+def _user_name(name: str, shape: ChatTurnShape, notices: list[Notice]) -> str:
+    if shape.user_name_pattern is None or re.fullmatch(shape.user_name_pattern, name):
+        return name
+    sent = alias_of(name, shape.user_name_pattern)
+    notices.append(
+        Notice(
+            "user_name_changed",
+            f"{shape.vendor} does not take the name {name!r} of a user; it was sent as {sent!r}",
+            {"name": name, "sent": sent},
+        )
+    )
+    return sent
 
 
 def encode_result_media(message: ToolExecutionResultMessage, shape: ChatTurnShape, notices: list[Notice]) -> bytes:
@@ -114,7 +130,7 @@ def _assistant(message: AiMessage, shape: ChatTurnShape, notices: list[Notice]) 
         wire["tool_calls"] = calls
     state = message.provider_state
     if shape.replay_extras and state is not None and state.provider == shape.provider:
-        wire.update(state.data)
+        wire.update({name: value for name, value in state.data.items() if name in MESSAGE_EXTRAS})
     return wire
 
 
@@ -126,7 +142,7 @@ def _call(call: ToolExecutionRequest, shape: ChatTurnShape) -> dict[str, Any]:
     }
     state = call.provider_state
     if shape.replay_extras and state is not None and state.provider == shape.provider:
-        wire.update(state.data)
+        wire.update({name: value for name, value in state.data.items() if name in CALL_EXTRAS})
     return wire
 
 
