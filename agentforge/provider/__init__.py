@@ -15,6 +15,7 @@ from agentforge.provider.distinct_ids import with_distinct_ids
 from agentforge.provider.encoder import EncodedRequest, RequestEncoder
 from agentforge.provider.endpoint import Endpoint, policy_setting
 from agentforge.provider.endpoint_model import EndpointModel
+from agentforge.provider.event_stream import EventStreamDecoder
 from agentforge.provider.json_text import (
     HeldHalf,
     dump_arguments,
@@ -62,6 +63,7 @@ __all__ = (
     "EndpointModel",
     "EndpointRow",
     "EndpointSettings",
+    "EventStreamDecoder",
     "Head",
     "HeldHalf",
     "Pieces",

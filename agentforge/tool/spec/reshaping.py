@@ -157,7 +157,7 @@ class Reshaper:
         if isinstance(kind, (list, tuple)):
             return frozenset(each for each in kind if isinstance(each, str))
         found: frozenset[str] = frozenset()
-        for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        for part in _alternatives(schema):
             types = self._find_types(part, depth + 1)
             if not types:
                 return frozenset()
@@ -170,7 +170,7 @@ class Reshaper:
         if "anyOf" not in schema and "oneOf" not in schema:
             return None
         # A part that does not say its type, such as one of allOf, may be of any.
-        parts = [(part, self.types(part)) for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()))]
+        parts = [(part, self.types(part)) for part in _alternatives(schema)]
         possible = [part for part, types in parts if not types or kind in types]
         if len(possible) < 2:
             return possible[0] if possible else None
@@ -179,3 +179,8 @@ class Reshaper:
         if any(fitting.fits(value, part, reshaped=False, alone=alone) for part in possible):
             return None
         return possible[0] if possible else None
+
+
+def _alternatives(schema: Mapping[str, Any]) -> list[Any]:
+    """Those that a value can be; no value is what ``False`` describes."""
+    return [part for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if part is not False]

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING
 
 from agentforge.later import loaded_later
-from agentforge_openai.embeddings import OpenAiEmbeddingModel
 from agentforge_openai.model import OpenAiChatModel
 from agentforge_openai.profile import ThinkingRule, VendorRow
 from agentforge_openai.responses.form import ResponsesForm
 from agentforge_openai.vendors import VENDORS, vendor_row
 
 if TYPE_CHECKING:
+    from agentforge_openai.embeddings import OpenAiEmbeddingModel
     from agentforge_openai.responses_model import OpenAiResponsesModel
 
 __all__ = (
@@ -23,8 +23,8 @@ __all__ = (
     "vendor_row",
 )
 
-# A wire of its own, which a program with the other one does not need.
-_HOME = {"OpenAiResponsesModel": "responses_model"}
+# What a program with the one wire does not need.
+_HOME = {"OpenAiEmbeddingModel": "embeddings", "OpenAiResponsesModel": "responses_model"}
 
 __getattr__, __dir__ = loaded_later(globals(), _HOME)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentforge.errors import ModelError, ProtocolError, StreamTruncatedError
-from agentforge.http import SseDecoder, request_id_of, unexpected_answer
+from agentforge.errors import ModelError, ProtocolError
+from agentforge.http import request_id_of
 from agentforge.masking import Secrets
 from agentforge.model import (
     ChatEvent,
@@ -22,12 +21,11 @@ from agentforge.model import (
 from agentforge.provider import (
     MAX_BODY_BYTES,
     Answering,
+    EventStreamDecoder,
     HeldHalf,
     dump_arguments,
-    is_object,
     joined_text,
     load,
-    too_large,
     utf8,
 )
 from agentforge_anthropic.wire.errors import error_in_answer, holds_error
@@ -37,8 +35,6 @@ from agentforge_anthropic.wire.reply import Block, Reply
 __all__ = ("StreamDecoder",)
 
 _NO_HEADERS: Mapping[str, str] = {}
-_SHOWN_BYTES = 16 * 1024  # of a body that is no event stream
-_FIELD = re.compile(rb"^(data|event|id|retry)?:", re.MULTILINE)
 #: The block that a delta begins where no event did.
 _BEGUN_BY: Mapping[str, Mapping[str, Any]] = {
     "text_delta": {"type": "text", "text": ""},
@@ -47,7 +43,7 @@ _BEGUN_BY: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-class StreamDecoder:
+class StreamDecoder(EventStreamDecoder):
     """Decodes one stream: `feed` for each piece of the body, `finish` at its end.
 
     Raises the error that an event carries, `ProtocolError` for an event that is not JSON (with its number), for a body
@@ -65,11 +61,7 @@ class StreamDecoder:
         max_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         self._answering = answering
-        self._max_bytes = self._left = max_bytes
-        self._status = status
-        self._headers = headers
-        self._secrets = secrets
-        self._sse = SseDecoder(max_event_bytes=max_bytes)
+        super().__init__(status=status, headers=headers, secrets=secrets, max_bytes=max_bytes)
         self._reply = Reply(answering)
         # By their index: those that are open, and all that there were.
         self._open: dict[int, Block] = {}
@@ -77,64 +69,16 @@ class StreamDecoder:
         self._last = -1
         self._texts: list[str] = []
         self._halves = {"text": HeldHalf(), "thinking": HeldHalf()}
-        self._number = 0
-        self._beginning = bytearray()
-        self._ended = False
         self._has_message = False
-        #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
-        self.failure: ModelError | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether the end mark has come; what follows it is not read."""
-        return self._ended
 
     @property
     def partial_text(self) -> str:
         """The text so far."""
         return joined_text(self._texts)
 
-    def feed(self, chunk: bytes) -> list[ChatEvent]:
-        """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
-        these are returned and the error is left in ``failure``, so that what is seen does not hang on the cuts."""
-        events: list[ChatEvent] = []
-        self._left -= len(chunk)
-        if self._left < 0:
-            raise too_large(self._max_bytes, self._headers, partial_text=self.partial_text)
-        try:
-            for data, kind, _ in self._sse.feed(chunk):
-                self._take(data, kind, events)
-        except ModelError as error:
-            if not events:
-                raise
-            self.failure = error
-        if not self._number and len(self._beginning) < _SHOWN_BYTES:
-            self._beginning += chunk
-        return events
-
-    def finish(self) -> list[ChatEvent]:
-        """The last events, `ResponseDone` at the end."""
-        if self.failure is not None:
-            raise self.failure
-        events: list[ChatEvent] = []
-        for event in self._sse.finish():
-            # A last event without its blank line may be whole or cut; cut JSON means a cut stream.
-            if event.event == "error" or is_object(event.data):
-                self._take(event.data, event.event, events)
+    def _close(self, events: list[ChatEvent]) -> None:
         if not self._ended and self._reply.stop_reason is None:
-            if self._is_no_stream():
-                raise unexpected_answer(
-                    self._status,
-                    self._headers,
-                    bytes(self._beginning),
-                    expected="an event stream",
-                    secrets=self._secrets,
-                )
-            raise StreamTruncatedError(
-                "the stream ended before the reply did: no stop reason and no message_stop",
-                partial_text=self.partial_text,
-                request_id=request_id_of(self._headers),
-            )
+            raise self._early_end("the stream ended before the reply did: no stop reason and no message_stop")
         if not self._has_message:
             raise ProtocolError(
                 "the stream ended without any message",
@@ -142,21 +86,13 @@ class StreamDecoder:
                 next_step="Check that base_url points at a Messages API.",
             )
         for block in list(self._open.values()):
-            self._close(block, events)
+            self._whole(block, events)
         for kind, held in self._halves.items():
             if held.half:
                 events.append(TextDelta(held.half) if kind == "text" else ThinkingDelta(held.half))
         events.append(ResponseDone(self._reply.response()))
-        return events
-
-    def _is_no_stream(self) -> bool:
-        """Whether the body is something else altogether, such as a page of a gateway."""
-        if self._number:
-            return False
-        return not _FIELD.search(self._beginning) if self._beginning.strip() else self._status != 200
 
     def _take(self, data: bytes, kind: str | None, events: list[ChatEvent]) -> None:
-        self._number += 1
         if self._ended:
             return
         if kind == "error":
@@ -171,11 +107,7 @@ class StreamDecoder:
         if not isinstance(event, dict):
             if data.strip() == b"[DONE]":
                 return  # of hosts that close every stream so
-            raise ProtocolError(
-                f"event {self._number} of the stream is not a JSON object",
-                request_id=request_id_of(self._headers),
-                details={"event": self._number, "partial_text": self.partial_text},
-            )
+            raise self._no_object()
         said = event.get("type")
         if said == "content_block_delta":
             self._delta(event, events)
@@ -185,7 +117,7 @@ class StreamDecoder:
             index = event.get("index")
             block = self._open.pop(index if type(index) is int else self._last, None)
             if block is not None:
-                self._close(block, events)
+                self._whole(block, events)
         elif said == "message_start":
             self._message(event.get("message"), events)
         elif said == "message_delta":
@@ -208,7 +140,7 @@ class StreamDecoder:
         for block in blocks if isinstance(blocks, list) else ():
             # A host that streams a whole reply as one event.
             if isinstance(block, dict):
-                self._close(self._begin(block, events), events)
+                self._whole(self._begin(block, events), events)
 
     def _end(self, event: Mapping[str, Any], events: list[ChatEvent]) -> None:
         delta = event.get("delta")
@@ -222,7 +154,7 @@ class StreamDecoder:
         if isinstance(data, dict):
             at = index if type(index) is int else max(self._blocks, default=-1) + 1
             if (before := self._open.pop(at, None)) is not None:
-                self._close(before, events)
+                self._whole(before, events)
             self._add(at, data, events)
 
     def _add(self, at: int, data: dict[str, Any], events: list[ChatEvent]) -> Block:
@@ -304,7 +236,7 @@ class StreamDecoder:
             )
         return None
 
-    def _close(self, block: Block, events: list[ChatEvent]) -> None:
+    def _whole(self, block: Block, events: list[ChatEvent]) -> None:
         if block.kind == "tool_use":
             told = self._reply.close(block)
             if told:

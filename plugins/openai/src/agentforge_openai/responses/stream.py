@@ -7,15 +7,14 @@ says is made of the pieces. Events of other kinds are passed over.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentforge.errors import ModelError, ProtocolError, StreamTruncatedError
-from agentforge.http import SseDecoder, request_id_of, unexpected_answer
+from agentforge.errors import ProtocolError
+from agentforge.http import request_id_of
 from agentforge.masking import Secrets
 from agentforge.model import ChatEvent, ResponseDone, UsageEvent
-from agentforge.provider import MAX_BODY_BYTES, dump_arguments, is_object, joined_text, load, load_mended, too_large
+from agentforge.provider import MAX_BODY_BYTES, EventStreamDecoder, dump_arguments, joined_text, load, load_mended
 from agentforge_openai.responses.errors import error_of
 from agentforge_openai.responses.items import is_item
 from agentforge_openai.responses.reply import Reply, ResponsesAnswering
@@ -24,12 +23,10 @@ from agentforge_openai.responses.showing import Showing
 __all__ = ("ResponsesDecoder",)
 
 _NO_HEADERS: Mapping[str, str] = {}
-_SHOWN_BYTES = 16 * 1024  # of a body that is no event stream
 _ADDED = "response.output_item.added"
-_FIELD = re.compile(rb"^(data|event|id|retry)?:", re.MULTILINE)
 
 
-class ResponsesDecoder:
+class ResponsesDecoder(EventStreamDecoder):
     """Decodes one stream: `feed` for each piece of the body, `finish` at its end.
 
     Raises the error that an event carries, `ProtocolError` for an event that is not JSON (with its number), for a body
@@ -46,96 +43,33 @@ class ResponsesDecoder:
         secrets: Secrets | None = None,
         max_bytes: int = MAX_BODY_BYTES,
     ) -> None:
-        self._max_bytes = self._left = max_bytes
-        self._status = status
-        self._headers = headers
-        self._secrets = secrets
-        self._sse = SseDecoder(max_event_bytes=max_bytes)
+        super().__init__(status=status, headers=headers, secrets=secrets, max_bytes=max_bytes)
         self._reply = Reply(answering)
         self._showing = Showing(self._reply)
-        self._number = 0
         self._is_ours = False
         # Of servers that do not number their items: the places that they have by their ids, and the last one.
         self._places: dict[str, int] = {}
         self._last = -1
-        self._beginning = bytearray()
-        self._ended = False
-        #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
-        self.failure: ModelError | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether the last event of the response has come; what follows it is not read."""
-        return self._ended
 
     @property
     def partial_text(self) -> str:
         """The text so far."""
         return joined_text(self._showing.texts)
 
-    def feed(self, chunk: bytes) -> list[ChatEvent]:
-        """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
-        these are returned and the error is left in ``failure``, so that what is seen does not hang on the cuts."""
-        events: list[ChatEvent] = []
-        self._left -= len(chunk)
-        if self._left < 0:
-            raise too_large(self._max_bytes, self._headers, partial_text=self.partial_text)
-        try:
-            for data, kind, _ in self._sse.feed(chunk):
-                self._take(data, kind, events)
-        except ModelError as error:
-            if not events:
-                raise
-            self.failure = error
-        if not self._number and len(self._beginning) < _SHOWN_BYTES:
-            self._beginning += chunk
-        return events
-
-    def finish(self) -> list[ChatEvent]:
-        """The last events, `ResponseDone` at the end."""
-        if self.failure is not None:
-            raise self.failure
-        events: list[ChatEvent] = []
-        for event in self._sse.finish():
-            # A last event without its blank line may be whole or cut; cut JSON means a cut stream.
-            if event.event == "error" or is_object(event.data):
-                self._take(event.data, event.event, events)
+    def _close(self, events: list[ChatEvent]) -> None:
         if not self._ended:
-            raise self._early_end()
+            if self._number and not self._is_ours:
+                raise ProtocolError(
+                    "the stream ended without any event of a response",
+                    request_id=request_id_of(self._headers),
+                    next_step="Check that base_url points at a Responses API; for Chat Completions use openai.chat.",
+                )
+            raise self._early_end("the stream ended before the response did")
         events += self._showing.rest()
         events.append(ResponseDone(self._reply.response()))
-        return events
 
-    def _early_end(self) -> ModelError:
-        if self._is_no_stream():
-            return unexpected_answer(
-                self._status,
-                self._headers,
-                bytes(self._beginning),
-                expected="an event stream",
-                secrets=self._secrets,
-            )
-        if self._number and not self._is_ours:
-            return ProtocolError(
-                "the stream ended without any event of a response",
-                request_id=request_id_of(self._headers),
-                next_step="Check that base_url points at a Responses API; for Chat Completions use openai.chat.",
-            )
-        return StreamTruncatedError(
-            "the stream ended before the response did",
-            partial_text=self.partial_text,
-            request_id=request_id_of(self._headers),
-        )
-
-    def _is_no_stream(self) -> bool:
-        """Whether the body is something else altogether, such as a page of a gateway."""
-        if self._number:
-            return False
-        return not _FIELD.search(self._beginning) if self._beginning.strip() else self._status != 200
-
-    def _take(self, data: bytes, named: str | None, events: list[ChatEvent]) -> None:
-        kind = named or ""
-        self._number += 1
+    def _take(self, data: bytes, kind: str | None, events: list[ChatEvent]) -> None:
+        kind = kind or ""
         if self._ended or not (kind.startswith("response.") or kind in ("", "message", "error")):
             return
         if data[:1] != b"{" and (not data or data.isspace() or data.strip() == b"[DONE]"):
@@ -148,11 +82,7 @@ class ResponsesDecoder:
             if kind == "error":
                 event = {"message": data.decode("utf-8", "replace")}
             else:
-                raise ProtocolError(
-                    f"event {self._number} of the stream is not a JSON object",
-                    request_id=request_id_of(self._headers),
-                    details={"event": self._number, "partial_text": self.partial_text},
-                )
+                raise self._no_object()
         said = event.get("type")
         if not isinstance(said, str):
             said = "error" if event.get("error") else kind

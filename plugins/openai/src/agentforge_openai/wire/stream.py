@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentforge.errors import ModelError, ProtocolError, StreamTruncatedError
-from agentforge.http import SseDecoder, request_id_of, unexpected_answer
+from agentforge.errors import ModelError, ProtocolError
+from agentforge.http import request_id_of
 from agentforge.masking import Secrets
 from agentforge.model import (
     ChatEvent,
@@ -19,7 +18,7 @@ from agentforge.model import (
     ToolCallReady,
     UsageEvent,
 )
-from agentforge.provider import HeldHalf, is_object, joined_text, load, load_mended, too_large
+from agentforge.provider import EventStreamDecoder, HeldHalf, is_object, joined_text, load, load_mended
 from agentforge_openai.wire.calls import CallCollector
 from agentforge_openai.wire.errors import error_in_answer, holds_error
 from agentforge_openai.wire.reply import ChatAnswering, Reply, first_choice
@@ -30,11 +29,9 @@ _NO_HEADERS: Mapping[str, str] = {}
 # What some servers send as the reason of every chunk before the last.
 _NOT_YET = ("", "null")
 _MAX_BYTES = 64 * 1024 * 1024
-_SHOWN_BYTES = 16 * 1024  # of a body that is no event stream
-_FIELD = re.compile(rb"^(data|event|id|retry)?:", re.MULTILINE)
 
 
-class StreamDecoder:
+class StreamDecoder(EventStreamDecoder):
     """Decodes one stream: `feed` for each piece of the body, `finish` at its end.
 
     Raises the error that a chunk carries, `ProtocolError` for an event that is not JSON (with its number) and past
@@ -52,16 +49,9 @@ class StreamDecoder:
         max_bytes: int = _MAX_BYTES,
     ) -> None:
         self._answering = answering
-        self._max_bytes = self._left = max_bytes
-        self._status = status
-        self._headers = headers
-        self._secrets = secrets
-        self._sse = SseDecoder(max_event_bytes=max_bytes)
+        super().__init__(status=status, headers=headers, secrets=secrets, max_bytes=max_bytes)
         self._reply = Reply()
         self._calls = CallCollector(self._reply.calls, splits_names=answering.splits_names)
-        self._number = 0
-        self._beginning = bytearray()
-        self._ended = False
         self._has_choices = False
         # Choices of other indices, until one of the index 0 shows that they are further answers.
         self._others: list[dict[str, Any]] = []
@@ -70,50 +60,13 @@ class StreamDecoder:
         self._told = 0
         self._told_ids: set[str] = set()
         self._next_waits = False
-        #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
-        self.failure: ModelError | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether the end mark has come; what follows it is not read."""
-        return self._ended
 
     @property
     def partial_text(self) -> str:
         """The text so far."""
         return joined_text(self._reply.texts)
 
-    def feed(self, chunk: bytes) -> list[ChatEvent]:
-        """The events that ``chunk`` completes. Raises `ModelError`; where events came before the error in one chunk,
-        these are returned and the error is left in ``failure``, so that what is seen does not hang on the cuts."""
-        events: list[ChatEvent] = []
-        self._left -= len(chunk)
-        if self._left < 0:
-            raise too_large(self._max_bytes, self._headers, partial_text=self.partial_text)
-        try:
-            for data, kind, _ in self._sse.feed(chunk):
-                if kind == "error":
-                    self._fail(data)
-                self._take(data, events)
-        except ModelError as error:
-            if not events:
-                raise
-            self.failure = error
-        if not self._number and len(self._beginning) < _SHOWN_BYTES:
-            self._beginning += chunk
-        return events
-
-    def finish(self) -> list[ChatEvent]:
-        """The last events, `ResponseDone` at the end."""
-        if self.failure is not None:
-            raise self.failure
-        events: list[ChatEvent] = []
-        for event in self._sse.finish():
-            if event.event == "error":
-                self._fail(event.data)
-            # A last event without its blank line may be whole or cut; cut JSON means a cut stream.
-            if is_object(event.data) or event.data.strip() == b"[DONE]":
-                self._take(event.data, events)
+    def _close(self, events: list[ChatEvent]) -> None:
         reply = self._reply
         if not self._has_choices and self._others:
             first = self._others[0].get("index")
@@ -121,19 +74,7 @@ class StreamDecoder:
                 if choice.get("index") == first:
                     self._choice(choice, events)
         if not self._ended and reply.finish_word is None and not self._may_end_here():
-            if self._is_no_stream():
-                raise unexpected_answer(
-                    self._status,
-                    self._headers,
-                    bytes(self._beginning),
-                    expected="an event stream",
-                    secrets=self._secrets,
-                )
-            raise StreamTruncatedError(
-                "the stream ended before the reply did: no finish reason and no end mark",
-                partial_text=self.partial_text,
-                request_id=request_id_of(self._headers),
-            )
+            raise self._early_end("the stream ended before the reply did: no finish reason and no end mark")
         if not self._has_choices:
             raise ProtocolError(
                 "the stream ended without any choice",
@@ -146,13 +87,6 @@ class StreamDecoder:
             if index >= self._told:
                 events.append(ToolCallReady(request, index))
         events.append(ResponseDone(response))
-        return events
-
-    def _is_no_stream(self) -> bool:
-        """Whether the body is something else altogether, such as a page of a gateway."""
-        if self._number:
-            return False
-        return not _FIELD.search(self._beginning) if self._beginning.strip() else self._status != 200
 
     def _may_end_here(self) -> bool:
         calls = self._reply.calls
@@ -160,10 +94,11 @@ class StreamDecoder:
             return False
         return all(call.name and is_object("".join(call.pieces) or "{}") for call in calls)
 
-    def _take(self, data: bytes, events: list[ChatEvent]) -> None:
-        self._number += 1
+    def _take(self, data: bytes, kind: str | None, events: list[ChatEvent]) -> None:
         if self._ended:
             return
+        if kind == "error":
+            self._fail(data)
         if data[:1] != b"{":
             if not data or data.isspace():
                 return
@@ -175,11 +110,7 @@ class StreamDecoder:
         except (ValueError, RecursionError):
             chunk = self._mended(data)
         if not isinstance(chunk, dict):
-            raise ProtocolError(
-                f"event {self._number} of the stream is not a JSON object",
-                request_id=request_id_of(self._headers),
-                details={"event": self._number, "partial_text": self.partial_text},
-            )
+            raise self._no_object()
         first = first_choice(chunk.get("choices"))
         if holds_error(chunk):
             raise self._failure(chunk)
@@ -198,8 +129,6 @@ class StreamDecoder:
 
     def _fail(self, data: bytes) -> None:
         """Raise for an event that is named an error, whatever its data are."""
-        if self._ended:
-            return
         text = data.decode("utf-8", "replace")
         try:
             said = json.loads(text)
