@@ -16,10 +16,12 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Programs that tests start inherit what this one does with Ctrl-C; run in the background of a shell it ignores it,
-    and a test that interrupts a program would wait for ever."""
+    """Programs that tests start inherit what this one does with Ctrl-C and with the end of its terminal; run in the
+    background of a shell it ignores them, and a test that ends a program so would wait for ever."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 #: Where lines of the core are not counted, which takes twice the time: what runs there is not the core (but for its
