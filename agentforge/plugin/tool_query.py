@@ -22,7 +22,9 @@ _JSON = ("parameters", "metadata", _WHOLE)
 _TEXTS = (str, bytes, bytearray, memoryview)
 _AT_ONCE = 100  # rows
 _INSTRUCTIONS = 10_000  # of SQLite's, between two looks at the clock
-_SHARE = 0.9  # of the time that a load may take: what is stopped before its end leaves no thread behind
+# What is stopped before a load may take no longer leaves no thread behind: a tenth of that time before, or a second,
+# but never more than half of it.
+_MARGIN, _LEAST_MARGIN, _MOST_MARGIN = 0.1, 1.0, 0.5
 # SQLite's words in ours, by its codes, with what to do.
 _WORDS = {
     sqlite3.SQLITE_INTERRUPT: ("the query takes too long", "Make it faster, or raise timeout."),
@@ -148,7 +150,7 @@ def _opened(path: Path, timeout: float, max_bytes: int) -> sqlite3.Connection:
             f"the database '{path}' {'is no file' if path.exists() else 'does not exist'}",
             next_step="Check the path; it starts at the folder of the file in which it stands.",
         )
-    seconds = _SHARE * timeout
+    seconds = timeout - max(_MARGIN * timeout, min(_LEAST_MARGIN, _MOST_MARGIN * timeout))
     until = time.monotonic() + seconds
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=seconds)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max_bytes)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,8 @@ from agentforge.model import (
     ChatMessage,
     ChatRequestParameters,
     Notice,
+    TextContent,
+    ThinkingContent,
     ToolExecutionResultMessage,
     ToolSpecification,
 )
@@ -36,6 +38,7 @@ _HEADS = 32
 _TOOL_BLOCKS = 8
 _SHAPES = 4
 _PREFIXES = 256
+_TEXTUAL = (TextContent, ThinkingContent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,10 @@ class _ThreadEncoder:
         endpoint = self._endpoint(merged.model_name)
         settled = self._wire.settle(merged, endpoint)
         tools = self._tool_block(settled.parameters.tools, endpoint)
-        head = self._wire.encode_head(settled, endpoint, tools, with_tools=with_tools)
+        # A conversation in which only the vendor's own tools are offered is one with tools, too.
+        head = self._wire.encode_head(settled, endpoint, tools, with_tools=with_tools or bool(settled.own_tools))
+        if len(head.notices) > 1:
+            head = replace(head, notices=_once(head.notices))
         self._heads[key] = (parameters, head)
         if len(self._heads) > _HEADS:
             self._heads.popitem(last=False)
@@ -250,9 +256,12 @@ class _ThreadEncoder:
 
     def _encode(self, message: ChatMessage, shape: TurnShape) -> _Turn:
         notices: list[Notice] = []
+        is_result = type(message) is ToolExecutionResultMessage
+        if is_result and any(type(part) not in _TEXTUAL for part in message.contents):
+            shape = shape.for_results()
         body = self._wire.encode_turn(message, shape, notices)
         follow_up = b""
-        if type(message) is ToolExecutionResultMessage:
+        if is_result:
             follow_up = self._wire.encode_follow_up(message, shape, notices)
         self.encoded_bytes += len(body) + len(follow_up)
         return _Turn(message, body, follow_up, tuple(notices))
@@ -300,3 +309,8 @@ class _ThreadEncoder:
 
 def _has_calls(messages: Sequence[ChatMessage]) -> bool:
     return any(type(message) is AiMessage and message.has_tool_execution_requests for message in messages)
+
+
+def _once(notices: Sequence[Notice]) -> tuple[Notice, ...]:
+    """What is told twice of one request, told once."""
+    return tuple(notice for at, notice in enumerate(notices) if notice not in notices[:at])

@@ -113,6 +113,8 @@ class EndpointRow:
     #: Models that refuse tools beside a reasoning effort, and those among them that have an effort by default.
     tools_refuse_effort: str | None = None
     tools_need_effort_none: str | None = None
+    #: How else these models are asked, for the next step of the refusal.
+    tools_elsewhere: str | None = None
     #: The levels of ``reasoning_effort`` that the endpoint knows, beside ``none``; another becomes the nearest one
     #: below, with a notice. Empty: every level goes out as it is.
     efforts: tuple[str, ...] = ()

@@ -176,7 +176,7 @@ def _descriptions(settled: Settled, endpoint: Endpoint[Any]) -> None:
 
 def _tools_beside_effort(settled: Settled, endpoint: Endpoint[Any]) -> None:
     effort = settled.parameters.reasoning_effort
-    needs_none = endpoint.row.tools_need_effort_none
+    needs_none, elsewhere = endpoint.row.tools_need_effort_none, endpoint.row.tools_elsewhere
     by_default = bool(needs_none and re.search(needs_none, endpoint.model))
     if effort == "none" or (effort is None and not by_default):
         return
@@ -184,8 +184,7 @@ def _tools_beside_effort(settled: Settled, endpoint: Endpoint[Any]) -> None:
         endpoint.refuse(
             "tools_with_thinking",
             "tools beside a reasoning effort on this API",
-            "Set reasoning_effort='none', or call the model through the vendor's Responses API, which takes both; "
-            "tools_need_responses: responses does that by itself.",
+            f"Set reasoning_effort='none'{f', or {elsewhere}' if elsewhere else ''}.",
         )
     settled.change(reasoning_effort="none")
     settled.dropped(endpoint, "tools_with_thinking", "tools beside a reasoning effort on this API")

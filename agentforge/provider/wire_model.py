@@ -93,7 +93,7 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
         # Of a request without notices, decoding needs the same every time; one value, as other threads may set it.
         self._plain: tuple[Head[Any], AnsweringT] | None = None
         self._max_body_bytes = max_body_bytes if max_body_bytes is not None else MAX_BODY_BYTES
-        self._encoder = RequestEncoder(_around(wire), self._endpoint, defaults=defaults)
+        self._encoder = RequestEncoder(wire, self._endpoint, defaults=defaults)
         self._profile = self._endpoint(None).profile
         self._by_schema: SchemaToolModel | None = None
         if self._profile.tool_mode == "json_schema":
@@ -310,7 +310,7 @@ class _WithoutTools:
 
     def __init__(self, model: WireModel[Any]) -> None:
         self._model = model
-        self._encoder = RequestEncoder(_around(model._wire), model._endpoint)
+        self._encoder = RequestEncoder(model._wire, model._endpoint)
 
     @property
     def profile(self) -> ModelProfile:
@@ -338,12 +338,6 @@ async def _beginning(chunks: AsyncIterator[bytes], most: int) -> bytes:
         if len(begun) > most or begun.lstrip(_BLANK):
             break
     return begun
-
-
-def _around(wire: Wire[Any]) -> Wire[Any]:
-    from agentforge.provider.request_wire import RequestWire
-
-    return RequestWire(wire)
 
 
 def _overrides(given: Mapping[str, object] | None, tool_mode: str | None, names: str | None) -> dict[str, object]:

@@ -247,9 +247,7 @@ async def test_a_query_that_never_ends_is_stopped(tmp_path: Path, execute: Calla
         execute("DROP VIEW offered")
         execute(f"CREATE VIEW offered AS {endless}")
         for _ in range(2):
-            with pytest.raises(
-                ConfigurationError, match=r"could not be loaded: (the query takes too long|they did not come within)"
-            ):
+            with pytest.raises(ConfigurationError, match="could not be loaded: the query takes too long"):
                 await source.refresh()
         execute("DROP VIEW offered")
         execute("CREATE VIEW offered AS SELECT 'b' AS name")

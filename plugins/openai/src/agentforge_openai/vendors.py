@@ -16,6 +16,10 @@ from agentforge_openai.responses.form import ResponsesForm
 
 __all__ = ("AZURE", "CHAT_VENDORS", "DASHSCOPE", "DEEPSEEK", "GENERIC", "OLLAMA", "OPENAI", "VENDORS", "vendor_row")
 
+_ON_RESPONSES = (
+    "call the model through the Responses API (openai.responses), which takes both; "
+    "tools_need_responses: responses does so by itself"
+)
 # Longer ids, as other vendors make them, are refused in a history (microsoft/autogen#6377, agno-agi/agno#5382).
 _SHORT_IDS = r"(?s)^.{1,40}$"
 _USER_NAMES = r"^[a-zA-Z0-9_-]{1,64}$"
@@ -43,6 +47,7 @@ OPENAI = VendorRow(
     # These models take tools on this API only without reasoning effort; the second family has one by default.
     tools_refuse_effort=r"^gpt-5\.[46]\b",
     tools_need_effort_none=r"^gpt-5\.6\b",
+    tools_elsewhere=_ON_RESPONSES,
     refuses_parallel_flag=_O_SERIES,
     user_name_pattern=_USER_NAMES,
     responses=_RESPONSES,
@@ -63,6 +68,7 @@ AZURE = VendorRow(
     audio_formats=frozenset({"wav", "mp3"}),
     tools_refuse_effort=r"^gpt-5\.[46]\b",
     tools_need_effort_none=r"^gpt-5\.6\b",
+    tools_elsewhere=_ON_RESPONSES,
     refuses_parallel_flag=_O_SERIES,
     user_name_pattern=_USER_NAMES,
     responses=_RESPONSES,
