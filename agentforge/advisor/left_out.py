@@ -6,11 +6,10 @@ or stores the text knows the schema that was given, and no ``null`` in it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from agentforge.model.exact_number import RoundedFloat
+from agentforge.tool.spec.long_numbers import json_text
 from agentforge.tool.spec.reshaping import Reshaper
 
 __all__ = ("NullsLeftOut",)
@@ -35,14 +34,4 @@ class NullsLeftOut(Reshaper):
         """The text that stands for ``value``, written anew only where something is left out. With ``key`` the schema is
         that of an object around the value."""
         kept = self.reshape(value) if key is None else self.reshape({key: value})[key]
-        return text if kept is value else _written(kept)
-
-
-def _written(value: object) -> str:
-    if isinstance(value, dict):
-        inner = (f"{json.dumps(key, ensure_ascii=False)}: {_written(each)}" for key, each in value.items())
-        return "{" + ", ".join(inner) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_written, value)) + "]"
-    # A number keeps the digits that a float has no room for.
-    return value.text if isinstance(value, RoundedFloat) else json.dumps(value, ensure_ascii=False)
+        return text if kept is value else json_text(kept)

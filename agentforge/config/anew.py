@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from agentforge.config.nodes import MappingNode, ScalarNode
+from agentforge.config.merge import former_type
+from agentforge.config.nodes import MappingNode
 from agentforge.config.overrides import PREFIX
 
 __all__ = ("Anew", "beans_begun_anew")
@@ -56,9 +57,9 @@ def beans_begun_anew(stages: Iterable[MappingNode]) -> Mapping[str, Anew]:
             node = new.get(bean_id)
             if node is entry.node or not isinstance(node, MappingNode) or not isinstance(entry.node, MappingNode):
                 continue
-            had, has = entry.node.get("type"), node.get("type")
-            if isinstance(had, ScalarNode) and isinstance(has, ScalarNode) and had.text != has.text:
+            former = former_type(entry.node, node)
+            if former is not None:
                 keys = frozenset(entry.node.entries) - {"type", "bean"}
                 earlier = found[bean_id].keys if bean_id in found else frozenset()
-                found[bean_id] = Anew(bean_id, had.text, keys | earlier, has.layer)
+                found[bean_id] = Anew(bean_id, former, keys | earlier, node.entries["type"].node.layer)
     return found

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from agentforge.config.nodes import Entry, MappingNode, Mark, Node, ScalarNode, node_at
 
-__all__ = ("lay_over", "merge", "put")
-
+__all__ = ("former_type", "lay_over", "merge", "put")
 
 #: Where the beans of a configuration stand, counted from its root; deeper, a key ``type`` may be anybody's.
 _BEANS = 2
@@ -32,7 +31,7 @@ def lay_over(base: MappingNode, bean: MappingNode) -> MappingNode:
 
 
 def _merged(below: MappingNode, above: MappingNode, depth: int) -> MappingNode:
-    if depth == _BEANS and _has_another_type(below, above):
+    if depth == _BEANS and former_type(below, above) is not None:
         kept = {key: entry for key, entry in below.entries.items() if key == "bean"}
         below = MappingNode(kept, above.mark, above.layer)
     entries = dict(below.entries)
@@ -40,7 +39,7 @@ def _merged(below: MappingNode, above: MappingNode, depth: int) -> MappingNode:
         known = entries.get(key)
         if known is not None and isinstance(known.node, MappingNode) and isinstance(entry.node, MappingNode):
             # The key keeps the place where the mapping began, as its rest still stands there.
-            anew = depth + 1 == _BEANS and _has_another_type(known.node, entry.node)
+            anew = depth + 1 == _BEANS and former_type(known.node, entry.node) is not None
             place = entry.key_mark if anew else known.key_mark
             entries[key] = Entry(place, _merged(known.node, entry.node, depth + 1))
         else:
@@ -48,9 +47,10 @@ def _merged(below: MappingNode, above: MappingNode, depth: int) -> MappingNode:
     return MappingNode(entries, below.mark, below.layer)
 
 
-def _has_another_type(below: MappingNode, above: MappingNode) -> bool:
+def former_type(below: MappingNode, above: MappingNode) -> str | None:
+    """The type of a bean that gets another one from above; ``None`` where it does not."""
     old, new = below.get("type"), above.get("type")
-    return isinstance(old, ScalarNode) and isinstance(new, ScalarNode) and old.text != new.text
+    return old.text if isinstance(old, ScalarNode) and isinstance(new, ScalarNode) and old.text != new.text else None
 
 
 def put(root: MappingNode, path: tuple[str, ...], node: Node, mark: Mark) -> MappingNode | tuple[str, ...]:

@@ -30,6 +30,9 @@ _NUMBER_TEXT = re.compile(r"[-+.eE0-9]+")
 _NUMBER_LENGTH = 1000
 _FENCE_LENGTH = 100
 _WORDS = {"true": True, "false": False, "null": None}
+#: How a text ends, white space aside, in which `parse_arguments` may find an object: a text or a fenced one.
+_TEXT_ENDED = re.compile(r'(?:}|\\[fnrt]|\\u[0-9a-fA-F]{4})"(?:```)?\Z')
+_TAIL_LENGTH = 10
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _NOTHING = object()
 
@@ -132,7 +135,7 @@ class _Call:
             self._text.append(new)
             self._whole = None
             self._reader.read(new)
-            if self._reader.may_have_ended(new):
+            if self._reader.may_have_ended:
                 with suppress(ToolArgumentsError):
                     self._whole = parse_arguments("".join(self._text), limits=self._limits)
         return self._whole if self._whole is not None else self._reader.value(unfinished=unfinished)
@@ -142,7 +145,7 @@ class _Reader:
     """Reads an object's text in pieces. ``_rest`` is what cannot be read before more comes: part of a number, a word,
     an escape or a fence, and so never long."""
 
-    __slots__ = ("_depth", "_expects", "_keys", "_members", "_number", "_open", "_rest", "_text")
+    __slots__ = ("_depth", "_expects", "_keys", "_members", "_number", "_open", "_rest", "_tail", "_text")
 
     def __init__(self, limits: ArgumentLimits) -> None:
         self._depth = limits.max_depth
@@ -154,13 +157,16 @@ class _Reader:
         self._text: list[str] = []
         self._rest = ""
         self._number = ""
+        #: The end of a text in which no object began, without white space.
+        self._tail = ""
         #: start, key, first_key, colon, value, first_value, comma, close, text, key_text, done, wrong
         self._expects = "start"
 
-    def may_have_ended(self, new: str) -> bool:
-        """Whether the text up to and with ``new`` may be a whole one: an object that is closed; or a text with an
-        object in it, which only `parse_arguments` reads."""
-        return self._expects == "done" or (not self._open and new.rstrip().endswith('"'))
+    @property
+    def may_have_ended(self) -> bool:
+        """Whether what was read may be a whole text: an object that is closed; or a text with an object in it, which
+        only `parse_arguments` reads."""
+        return self._expects == "done" or _TEXT_ENDED.search(self._tail) is not None
 
     def read(self, new: str) -> None:
         """Read on, up to what is not whole yet."""
@@ -176,6 +182,7 @@ class _Reader:
                 break
             at = after
         self._rest = text[at:] if self._expects not in ("done", "wrong") else ""
+        self._tail = "" if self._open else (self._tail + "".join(new.split()))[-_TAIL_LENGTH:]
 
     def value(self, *, unfinished: bool) -> dict[str, Any]:
         """The object so far. What is open is copied, since it grows."""

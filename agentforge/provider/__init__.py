@@ -17,6 +17,7 @@ from agentforge.provider.endpoint import Endpoint, policy_setting
 from agentforge.provider.endpoint_model import EndpointModel
 from agentforge.provider.event_stream import EventStreamDecoder
 from agentforge.provider.json_text import (
+    MENDED,
     HeldHalf,
     dump_arguments,
     dump_bytes,
@@ -55,6 +56,7 @@ __all__ = (
     "EMPTY_TOOLS",
     "FEATURES",
     "MAX_BODY_BYTES",
+    "MENDED",
     "Answering",
     "ChatSettings",
     "Decoder",

@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from agentforge.errors import ConfigurationError
+from agentforge.model import Notice
 
 __all__ = (
+    "MENDED",
     "HeldHalf",
     "dump_arguments",
     "dump_bytes",
@@ -23,6 +25,11 @@ __all__ = (
     "load",
     "load_mended",
     "utf8",
+)
+
+#: What a reply says in which numbers were replaced; see `load_mended`.
+MENDED = Notice(
+    "number_not_finite", "the reply holds a number that JSON has not (NaN or infinite); null was put in its place"
 )
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentforge.errors import ModelError
@@ -13,10 +13,10 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
+from agentforge.testing.wire_form import mappings_in, pieces_of
 
 __all__ = ("MessagesForm",)
 
-_PIECE = 8
 _FINISH = {
     FinishReason.STOP: "end_turn",
     FinishReason.LENGTH: "max_tokens",
@@ -42,7 +42,7 @@ class MessagesForm:
     def characters(self, body: Mapping[str, Any]) -> int:
         """The characters of a request's texts, calls and results, as a scripted model counts them."""
         system = body.get("system")
-        total = len(system) if isinstance(system, str) else sum(_length(block) for block in _dicts(system))
+        total = len(system) if isinstance(system, str) else sum(_length(block) for block in mappings_in(system))
         return total + sum(_length(block) for block in _blocks(body))
 
     def reply(self, response: ChatResponse, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,22 +71,18 @@ class MessagesForm:
 
 
 def _blocks(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for message in _dicts(body.get("messages")):
+    for message in mappings_in(body.get("messages")):
         content = message.get("content")
         if isinstance(content, str):
             yield {"type": "text", "text": content}
-        yield from _dicts(content)
-
-
-def _dicts(value: object) -> Iterable[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else ()
+        yield from mappings_in(content)
 
 
 def _length(block: Mapping[str, Any]) -> int:
     if block.get("type") == "tool_use":
         return len(str(block.get("name", ""))) + len(_dumped(block.get("input")))
     content = block.get("content")
-    inner = len(content) if isinstance(content, str) else sum(_length(part) for part in _dicts(content))
+    inner = len(content) if isinstance(content, str) else sum(_length(part) for part in mappings_in(content))
     return inner + len(block.get("text") or "")
 
 
@@ -125,9 +121,9 @@ def _block_events(index: int, block: dict[str, Any]) -> Iterator[bytes]:
     yield _event("content_block_start", {"index": index, "content_block": begun})
     if kind == "tool_use":
         text = block["input"] if isinstance(block["input"], str) else _dumped(block["input"])
-        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *_pieces(text))]
+        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *pieces_of(text))]
     else:
-        deltas = [{"type": f"{kind}_delta", kind: piece} for piece in _pieces(block[kind])]
+        deltas = [{"type": f"{kind}_delta", kind: piece} for piece in pieces_of(block[kind])]
     if block.get("signature"):
         deltas.append({"type": "signature_delta", "signature": block["signature"]})
     deltas += [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]
@@ -173,10 +169,6 @@ def _usage(usage: TokenUsage) -> dict[str, Any]:
         "output_tokens": usage.output_tokens or 0,
         "output_tokens_details": {"thinking_tokens": usage.reasoning_tokens or 0},
     }
-
-
-def _pieces(text: str) -> Iterator[str]:
-    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
 
 
 def _dumped(value: object) -> str:

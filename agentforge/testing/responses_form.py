@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentforge.errors import ModelError
@@ -13,10 +13,10 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
+from agentforge.testing.wire_form import mappings_in, pieces_of
 
 __all__ = ("ResponsesForm",)
 
-_PIECE = 8
 _CREATED = 1_760_000_000
 _INCOMPLETE = {FinishReason.LENGTH: "max_output_tokens", FinishReason.CONTENT_FILTER: "content_filter"}
 
@@ -28,7 +28,7 @@ class ResponsesForm:
 
     def call_ids(self, body: Mapping[str, Any]) -> Iterator[str]:
         """The ids of all calls in a request's input."""
-        for item in _dicts(body.get("input")):
+        for item in mappings_in(body.get("input")):
             if item.get("type") in ("function_call", "custom_tool_call") and isinstance(item.get("call_id"), str):
                 yield item["call_id"]
 
@@ -38,13 +38,13 @@ class ResponsesForm:
         given = body.get("input")
         if isinstance(given, str):
             return total + len(given)
-        for item in _dicts(given):
+        for item in mappings_in(given):
             for key in ("content", "output", "input", "name", "arguments"):
                 value = item.get(key)
                 if isinstance(value, str):
                     total += len(value)
                 else:
-                    total += sum(len(part.get("text") or "") for part in _dicts(value))
+                    total += sum(len(part.get("text") or "") for part in mappings_in(value))
         return total
 
     def reply(self, response: ChatResponse, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,12 +72,7 @@ class ResponsesForm:
             yield "error", {name: said[name] for name in ("code", "message", "param")}
             return
         status = _status(response)
-        kind = status if status in ("incomplete", "failed") else "completed"
-        yield f"response.{kind}", {"response": _object(response, body, status=status, output=output)}
-
-
-def _dicts(value: object) -> Iterable[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else ()
+        yield f"response.{status}", {"response": _object(response, body, status=status, output=output)}
 
 
 def _status(response: ChatResponse) -> str:
@@ -154,7 +149,7 @@ def _item_events(index: int, item: dict[str, Any]) -> Iterator[tuple[str, dict[s
         kind, key = ("refusal", "refusal") if part["type"] == "refusal" else ("output_text", "text")
         yield "response.output_item.added", {"output_index": index, "item": {**begun, "content": []}}
         yield "response.content_part.added", {**place, "content_index": 0, "part": {**part, key: ""}}
-        for piece in _pieces(part[key]):
+        for piece in pieces_of(part[key]):
             yield f"response.{kind}.delta", {**place, "content_index": 0, "delta": piece}
         yield f"response.{kind}.done", {**place, "content_index": 0, key: part[key]}
         yield "response.content_part.done", {**place, "content_index": 0, "part": part}
@@ -163,13 +158,13 @@ def _item_events(index: int, item: dict[str, Any]) -> Iterator[tuple[str, dict[s
         for at, part in enumerate(item["summary"]):
             here = {**place, "summary_index": at}
             yield "response.reasoning_summary_part.added", {**here, "part": {**part, "text": ""}}
-            for piece in _pieces(part["text"]):
+            for piece in pieces_of(part["text"]):
                 yield "response.reasoning_summary_text.delta", {**here, "delta": piece}
             yield "response.reasoning_summary_text.done", {**here, "text": part["text"]}
             yield "response.reasoning_summary_part.done", {**here, "part": part}
     else:
         yield "response.output_item.added", {"output_index": index, "item": {**begun, "arguments": ""}}
-        for piece in _pieces(item["arguments"]):
+        for piece in pieces_of(item["arguments"]):
             yield "response.function_call_arguments.delta", {**place, "delta": piece}
         yield "response.function_call_arguments.done", {**place, "arguments": item["arguments"]}
     yield "response.output_item.done", {"output_index": index, "item": item}
@@ -197,7 +192,3 @@ def _usage(usage: TokenUsage) -> dict[str, Any]:
         "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens or 0},
         "total_tokens": usage.total_tokens or (usage.input_tokens or 0) + (usage.output_tokens or 0),
     }
-
-
-def _pieces(text: str) -> Iterator[str]:
-    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from agentforge.errors import ModelError
 from agentforge.model.response import ChatResponse
 
-__all__ = ("WireForm",)
+__all__ = ("WireForm", "mappings_in", "pieces_of")
+
+_PIECE = 8
 
 
 class WireForm(Protocol):
@@ -28,3 +30,13 @@ class WireForm(Protocol):
 
     def events(self, response: ChatResponse, body: Mapping[str, Any], error: ModelError | None) -> Iterable[bytes]:
         """The events of a streamed answer; with ``error`` one that carries it ends them."""
+
+
+def mappings_in(value: object) -> Iterable[Mapping[str, Any]]:
+    """The objects in a list of a request; of what is no list, none."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else ()
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """A text in the pieces in which it is streamed."""
+    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))

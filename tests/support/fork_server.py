@@ -47,10 +47,10 @@ LIBRARIES = (
     "sqlite3",
     "yaml",
 )
-#: Not loaded: what is no part of a program, and the engine of the local model, which may start threads.
+#: Not loaded: what is no part of a program.
 _LEFT_OUT = ("__main__", "templates", "testing")
 #: What the interpreter reads from the environment and a child cannot read again.
-_READ_AT_START = ("LANG", "LANGUAGE", "LC_", "PYTHON", "COVERAGE_", "COV_CORE_")
+_READ_AT_START = ("LANG", "LC_", "PYTHON", "COVERAGE_", "COV_CORE_")
 _SET_BY_CHILD = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 
 

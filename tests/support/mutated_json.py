@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-__all__ = ("events_of", "mutated", "sse_of")
+from agentforge.errors import ModelError
+
+__all__ = ("check_mutated", "events_of", "mutated", "sse_of")
 
 _ODD = st.sampled_from([None, True, 0, -1, 1.5, "", "x", "\ud83d", [], ["x"], [None], {}, {"a": 1}, 10**30])
 
@@ -30,6 +34,22 @@ def mutated(draw: st.DrawFn, values: Sequence[Any]) -> Any:
                 break
             inside = inside[key]
     return value
+
+
+def check_mutated(bodies: Iterable[Any], plain: Callable[[bytes], object], streamed: Callable[[bytes], object]) -> None:
+    """Read bodies (objects, or texts of streams) with members of other kinds; all that is raised is `ModelError`."""
+    values = [events_of(body) if isinstance(body, str) else body for body in bodies]
+
+    @settings(max_examples=80, deadline=None)
+    @given(mutated(values))
+    def holds(value: Any) -> None:
+        with contextlib.suppress(ModelError):
+            if isinstance(value, list):
+                streamed(sse_of(value))
+            else:
+                plain(json.dumps(value).encode())
+
+    holds()
 
 
 def events_of(stream: bytes | str) -> list[Any]:

@@ -131,6 +131,8 @@ def _faults(node: dict[str, Any], place: str, parent: str, root: Any, subset: Sc
         yield "a refused pattern"
     if subset.most_min_items is not None and node.get("minItems", 0) > subset.most_min_items:
         yield "too high minItems"
+    if node.get("enum") == []:
+        yield "an enum of nothing"
     for value in node.get("enum", ()):
         kind = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}.get(type(value))
         if kind not in subset.enum_types:
@@ -205,6 +207,7 @@ _SCALARS = st.one_of(
             {"type": "string", "enum": ["a", "b", "c", None]},
             {"type": ["string", "null"], "enum": ["a", None]},
             {"enum": [1, "1", None, True]},
+            {"type": ["integer", "string"], "enum": [2.0, "a"]},
             {"const": "k"},
             {"const": 3, "type": "integer"},
             {"type": "string", "not": {"const": "x"}},

@@ -18,6 +18,7 @@ from agentforge.tool.spec.merging import SchemaFaultError, types_of
 from agentforge.tool.spec.noting import SchemaNote
 from agentforge.tool.spec.plain import PlainSchemas, described
 from agentforge.tool.spec.subset import STANDARD, SchemaSubset
+from agentforge.tool.spec.walk import escaped_step, steps_of
 
 __all__ = ("CompiledSchema", "compile_schema")
 
@@ -67,6 +68,8 @@ class _Compiler(PlainSchemas):
         super().__init__(Heads(schema), subset)
         self._root = schema
         self._names: dict[str, str] = {}
+        #: The names of definitions that are taken, each with the last number that was tried behind it.
+        self._taken: dict[str, int] = {}
         self._left: list[str] = []
         self._inside: list[str] = []
         self._parts = 0
@@ -80,8 +83,7 @@ class _Compiler(PlainSchemas):
         definitions: dict[str, Any] = {}
         while self._left:
             reference = self._left.pop(0)
-            path = tuple(step.replace("~1", "/").replace("~0", "~") for step in reference[2:].split("/"))
-            definitions[self._names[reference]] = self.schema(self._heads.target(reference), path)
+            definitions[self._names[reference]] = self.schema(self._heads.target(reference), steps_of(reference))
         return _without_aliases({**made, "$defs": definitions}) if definitions else made
 
     def _whole(self) -> dict[str, Any]:
@@ -156,8 +158,7 @@ class _Compiler(PlainSchemas):
                 raise SchemaFaultError("recursion", f"{reference[:200]!r} is, among others, itself")
             self._names[reference] = self._name_of(reference)
             self._left.append(reference)
-        name = self._names.get(reference, "").replace("~", "~0").replace("/", "~1")
-        made = {"$ref": f"#/$defs/{name}" if reference != "#" else "#"}
+        made = {"$ref": f"#/$defs/{escaped_step(self._names[reference])}" if reference != "#" else "#"}
         return {"anyOf": [made], "description": description} if description else made
 
     def _written_out(self, reference: str, target: Any, path: tuple[str, ...], in_choice: bool) -> dict[str, Any]:
@@ -206,11 +207,12 @@ class _Compiler(PlainSchemas):
 
     def _name_of(self, reference: str) -> str:
         """A name for a definition, its own where no other has it."""
-        own = reference.rpartition("/")[2].replace("~1", "/").replace("~0", "~") or "definition"
-        name, number = own, 1
-        while name in self._names.values():
-            number += 1
-            name = f"{own}_{number}"
+        own = steps_of(reference)[-1] or "definition"
+        name = own
+        while name in self._taken:
+            self._taken[own] += 1
+            name = f"{own}_{self._taken[own]}"
+        self._taken[name] = 1
         return name
 
     def _choice(self, head: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
@@ -243,7 +245,7 @@ def _without_aliases(made: dict[str, Any]) -> dict[str, Any]:
     definitions: dict[str, Any] = made["$defs"]
     while found := next(((name, body) for name, body in definitions.items() if body.keys() == {"$ref"}), None):
         name, body = found
-        old = f"#/$defs/{name.replace('~', '~0').replace('/', '~1')}"
+        old = f"#/$defs/{escaped_step(name)}"
         if body["$ref"] == old:
             break
         del definitions[name]

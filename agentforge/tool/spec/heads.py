@@ -94,7 +94,7 @@ class Heads:
         while left:
             try:
                 found = self.head(left.pop(), through=True)
-            except SchemaFaultError:
+            except (SchemaFaultError, RecursionError):
                 return True
             if found is None:
                 continue
@@ -240,10 +240,11 @@ class Heads:
             mark = f"branch {id(branch)}"
             if mark in inside or len(inside) > _MOST_BRANCHES:
                 raise SchemaFaultError("recursion", "an alternative leads back to itself")
-            each = self.head(branch, through=True, inside=inside)
+            within = inside | {mark}
+            each = self.head(branch, through=True, inside=within)
             if each is not None:
                 lost = {LOST: each.get(LOST, ())} if "anyOf" in each else {}
-                found.extend(_noted(one, one, lost) for one in self._branches(each, inside | {mark}))
+                found.extend(_noted(one, one, lost) for one in self._branches(each, within))
             if len(found) > _MOST_BRANCHES:
                 raise SchemaFaultError(
                     "too_large", f"there are more than {_MOST_BRANCHES} combinations of alternatives"

@@ -40,7 +40,8 @@ def json_text(value: Any) -> str:
 
 def _written(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)}: {_written(inner)}" for key, inner in value.items()) + "}"
+        inner = (f"{json.dumps(key, ensure_ascii=False)}: {_written(each)}" for key, each in value.items())
+        return "{" + ", ".join(inner) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_written, value)) + "]"
     return value.text if isinstance(value, RoundedFloat) else json.dumps(value, ensure_ascii=False)

@@ -19,6 +19,7 @@ __all__ = (
     "fits_type",
     "merge_plain",
     "same_value",
+    "type_of",
     "types_of",
     "values_of",
     "with_values",
@@ -87,7 +88,7 @@ def types_of(head: Mapping[str, Any]) -> tuple[str, ...]:
     declared: tuple[str, ...] = head.get("type", ())
     if values is not None:
         if not declared:
-            return tuple(dict.fromkeys(_type_of(value) for value in values))
+            return tuple(dict.fromkeys(type_of(value) for value in values))
         return tuple(kind for kind in declared if any(fits_type(value, kind) for value in values))
     if declared:
         return declared
@@ -98,7 +99,7 @@ def types_of(head: Mapping[str, Any]) -> tuple[str, ...]:
 
 def fits_type(value: Any, kind: str) -> bool:
     """Whether a JSON value is of a JSON Schema type."""
-    found = _type_of(value)
+    found = type_of(value)
     if kind == "integer":
         return found == "integer" or (found == "number" and float(value).is_integer())
     return found == kind or (kind == "number" and found == "integer")
@@ -115,7 +116,8 @@ def same_value(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _type_of(value: Any) -> str:
+def type_of(value: Any) -> str:
+    """The JSON type of a value, an integer apart from other numbers."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentforge.tool.spec.walk import escaped_step
+
 __all__ = ("Noting", "SchemaNote")
 
 
@@ -36,4 +38,4 @@ class Noting:
 
 
 def _pointer(path: tuple[str, ...]) -> str:
-    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in path)
+    return "".join(f"/{escaped_step(step)}" for step in path)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentforge.tool.spec.heads import Heads
-from agentforge.tool.spec.merging import LOST, SchemaFaultError, types_of, values_of
+from agentforge.tool.spec.merging import LOST, SchemaFaultError, fits_type, type_of, types_of, values_of
 from agentforge.tool.spec.noting import Noting
 from agentforge.tool.spec.patterns import refused_in_pattern
 from agentforge.tool.spec.subset import SchemaSubset
@@ -91,7 +91,7 @@ class PlainSchemas(Noting, ABC):
     def _values(
         self, made: dict[str, Any], values: list[Any], is_const: bool, path: tuple[str, ...], told: list[str]
     ) -> None:
-        if all(_kind(value) in self._subset.enum_types for value in values):
+        if all(type_of(value) in self._subset.enum_types for value in values):
             if is_const and self._subset.const:
                 made["const"] = values[0]
             else:
@@ -258,13 +258,6 @@ class PlainSchemas(Noting, ABC):
         return node is True or (isinstance(node, Mapping) and not node)
 
 
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    names = ((bool, "boolean"), (str, "string"), (int, "integer"), (float, "number"))
-    return next((name for kind, name in names if isinstance(value, kind)), "complex")
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
@@ -288,9 +281,6 @@ def _of_types(made: Mapping[str, Any], kinds: list[str]) -> dict[str, Any]:
     for key in ("enum", "const"):
         if key in made:
             listed = made["enum"] if key == "enum" else [made["const"]]
-            values = [
-                value for value in listed if _kind(value) in kinds or (_kind(value) == "integer" and "number" in kinds)
-            ]
             if kinds != ["null"]:
-                inner["enum"] = values
+                inner["enum"] = [value for value in listed if any(fits_type(value, kind) for kind in kinds)]
     return {"type": kinds[0] if len(kinds) == 1 else kinds, **inner}

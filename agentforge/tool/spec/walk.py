@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeGuard
 
-__all__ = ("rebuild", "resolve_reference", "subschemas")
+__all__ = ("escaped_step", "rebuild", "resolve_reference", "steps_of", "subschemas")
 
 _ONE = frozenset(
     (
@@ -69,12 +69,12 @@ def _copied(value: Any) -> Any:
 
 
 def resolve_reference(root: Mapping[str, Any], reference: str) -> Any:
-    """What a local JSON pointer (``#/$defs/Order``) points at; ``None`` when there is nothing, or it is not local."""
-    if not reference.startswith("#"):
+    """What a local JSON pointer (``#/$defs/Order``) points at; ``None`` when there is nothing, it is not local, or it
+    is no pointer but an anchor (``#order``)."""
+    if reference != "#" and not reference.startswith("#/"):
         return None
     node: Any = root
-    for step in reference[1:].split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
+    for name in steps_of(reference):
         if isinstance(node, Mapping) and name in node:
             node = node[name]
         elif isinstance(node, (list, tuple)) and name.isascii() and name.isdigit() and int(name) < len(node):
@@ -82,3 +82,21 @@ def resolve_reference(root: Mapping[str, Any], reference: str) -> Any:
         else:
             return None
     return node
+
+
+def steps_of(reference: str) -> tuple[str, ...]:
+    """The keys on the way of a local JSON pointer.
+
+    >>> steps_of("#/$defs/a~1b"), steps_of("#")
+    (('$defs', 'a/b'), ())
+    """
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in reference.split("/")[1:])
+
+
+def escaped_step(name: str) -> str:
+    """A key as a JSON pointer has it.
+
+    >>> escaped_step("a/b~")
+    'a~1b~0'
+    """
+    return name.replace("~", "~0").replace("/", "~1")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import count
 from typing import Any
 
-from agentforge.http import HttpRequest, HttpResponse, HttpStream, RetryPolicy
+from agentforge.http import RetryPolicy
 from agentforge.model import (
     ChatEvent,
     ChatMessage,
@@ -24,6 +24,8 @@ from agentforge_anthropic import AnthropicChatModel, MessagesRow
 from agentforge_anthropic.wire.reply import MessagesAnswering
 from agentforge_anthropic.wire.response import decode_response
 from agentforge_anthropic.wire.stream import StreamDecoder
+from tests.support.listed_answers import ListedAnswers
+from tests.support.official_types import StrictAdapter, strict_adapter
 
 #: One retry that does not wait.
 AT_ONCE = RetryPolicy(max_retries=1, base=0.001, cap=0.001)
@@ -51,61 +53,10 @@ TIME = ToolSpecification(
 )
 
 
-class FakeTransport:
-    """Answers from a list, the last one again and again; keeps what was sent.
+class FakeTransport(ListedAnswers):
+    """Answers in this form."""
 
-    An answer is a status with a body (an object is sent as JSON), or a list of chunks for a stream, in which an
-    exception is raised where it stands.
-    """
-
-    def __init__(self, *answers: Any, headers: Mapping[str, str] | None = None) -> None:
-        self.answers = list(answers) or [GOOD]
-        self.headers = dict(headers or {})
-        self.requests: list[HttpRequest] = []
-        self.open_streams = 0
-
-    def _next(self, request: HttpRequest) -> tuple[int, Any]:
-        self.requests.append(request)
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        return answer if isinstance(answer, tuple) else (200, answer)
-
-    async def send(self, request: HttpRequest) -> HttpResponse:
-        status, body = self._next(request)
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return HttpResponse(status, self.headers, content)
-
-    @asynccontextmanager
-    async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
-        status, body = self._next(request)
-        headers = {"content-type": "text/event-stream", **self.headers}
-        if isinstance(body, dict):
-            headers["content-type"] = "application/json"
-            body = json.dumps(body).encode()
-        self.open_streams += 1
-        try:
-            yield HttpStream(status, headers, _chunks([body] if isinstance(body, bytes) else body))
-        finally:
-            self.open_streams -= 1
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
-
-    @property
-    def bodies(self) -> list[dict[str, Any]]:
-        """The bodies sent, parsed."""
-        return [json.loads(request.content) for request in self.requests]
-
-    @property
-    def header(self) -> dict[str, str]:
-        """The headers of the last request."""
-        return {name.decode(): value.decode() for name, value in self.requests[-1].headers}
-
-
-async def _chunks(parts: Iterable[Any]) -> AsyncIterator[bytes]:
-    for part in parts:
-        if isinstance(part, BaseException):
-            raise part
-        yield part
+    GOOD = GOOD
 
 
 def model_on(
@@ -145,6 +96,18 @@ def notice_codes(
 ) -> list[str]:
     """The codes of the response's notices."""
     return [notice.code for notice in exchange(messages, parameters, **options)[1].notices]
+
+
+@cache
+def request_types(beta: bool = False) -> StrictAdapter:
+    """The types of a request in the official package, in which unknown keys are forbidden."""
+    if beta:
+        from anthropic.types.beta.message_create_params import MessageCreateParams as BetaParams
+
+        return strict_adapter(BetaParams)
+    from anthropic.types.message_create_params import MessageCreateParams
+
+    return strict_adapter(MessageCreateParams)
 
 
 def numbered_ids() -> Any:

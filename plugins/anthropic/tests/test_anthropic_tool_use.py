@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 
@@ -10,27 +10,16 @@ from agentforge import (
     ChatRequest,
     ChatRequestParameters,
     FinishReason,
-    P,
     ToolChoice,
     ToolExecutionRequest,
     ToolExecutionResultMessage,
     ToolOutcome,
-    ToolParameters,
     ToolService,
-    ToolSpecification,
     UserMessage,
-    tool,
 )
 from plugins.anthropic.tests.support import FakeTransport, call_block, ended, message, model_on, started, text_block
+from tests.support.weather import ANSWER, FOUND, QUESTION, SPECIFICATION, WeatherTools
 
-QUESTION = "杭州今天天气怎么样?"
-FOUND = "杭州今天 22℃,天气晴。"
-ANSWER = "杭州今天 22℃,天气晴,适合出行。"
-SPECIFICATION = ToolSpecification(
-    "get_weather",
-    "查询指定城市的当前天气",
-    ToolParameters.builder().add_property("city", "string", "城市名", required=True).build(),
-)
 WIRE_TOOL = {
     "name": "get_weather",
     "description": "查询指定城市的当前天气",
@@ -46,18 +35,6 @@ ASKS = message(
     {"type": "text", "text": "我来查询。"}, USE, stop="tool_use", usage={"input_tokens": 62, "output_tokens": 18}
 )
 ANSWERS = message({"type": "text", "text": ANSWER}, usage={"input_tokens": 96, "output_tokens": 12})
-
-
-class WeatherTools:
-    """The seed's tool."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    @tool("查询指定城市的当前天气")
-    def get_weather(self, city: Annotated[str, P("城市名")]) -> str:
-        self.asked.append(city)
-        return FOUND
 
 
 def blocks(words: str) -> list[dict[str, Any]]:

@@ -17,8 +17,7 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     UserMessage,
 )
-from plugins.anthropic.tests.request_types import checked
-from plugins.anthropic.tests.support import FakeTransport, body_of, events_in, message, model_on
+from plugins.anthropic.tests.support import FakeTransport, body_of, events_in, message, model_on, request_types
 
 
 def case(shared: Path, name: str) -> dict[str, Any]:
@@ -50,7 +49,7 @@ def test_broken_arguments_in_a_history_are_sent_as_an_object(shared: Path) -> No
         else:
             history.append(ToolExecutionResultMessage(entry["tool_call_id"], "get_weather", entry["content"]))
     body = body_of(history)
-    assert checked(body)
+    request_types().validate_python(body)
     assert body["messages"][1]["content"][0]["input"] == {"invalid_arguments": '{"city": '}
 
 

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from agentforge.errors import AuthenticationError, ConfigurationError, OverloadedError, StreamTruncatedError
+from agentforge.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    OverloadedError,
+    StreamTruncatedError,
+    UnsupportedFeatureError,
+)
 from agentforge.model import (
     AiMessage,
     ChatModel,
@@ -18,7 +24,9 @@ from agentforge.model import (
     FinishReason,
     History,
     ResponseDone,
+    ResponseFormat,
     TextDelta,
+    ToolChoice,
     ToolExecutionRequest,
     ToolExecutionResultMessage,
     UserMessage,
@@ -27,8 +35,10 @@ from agentforge_anthropic import VENDORS, AnthropicChatModel, MessagesRow, vendo
 from plugins.anthropic.tests.support import (
     AT_ONCE,
     GOOD,
+    TIME,
     WEATHER,
     FakeTransport,
+    body_of,
     call_block,
     ended,
     event,
@@ -88,9 +98,8 @@ async def test_headers_carry_key_version_and_features(
     """A user's own win; features that a header asks for come beside those of the setting."""
     transport = FakeTransport()
     await model_on(transport, **options).chat(ChatRequest("q"))
-    headers = transport.header
-    assert {name: headers.get(name) for name in present} == present
-    assert not set(absent) & set(headers)
+    assert {name: transport.header(name) for name in present} == present
+    assert not any(transport.header(name) for name in absent)
 
 
 def test_the_key_comes_from_the_vendors_variable_and_never_goes_elsewhere() -> None:
@@ -135,8 +144,8 @@ async def test_a_row_of_ones_own_brings_its_facts() -> None:
     model = model_on(transport, row)
     await model.chat(ChatRequest("q"))
     assert transport.requests[0].url == "https://house.example/v1/messages"
-    assert transport.header["x-region"] == "eu" and transport.header["anthropic-beta"] == "tools-2026-01-01"
-    assert transport.header["authorization"] == "Bearer key-for-tests"
+    assert transport.header("x-region") == "eu" and transport.header("anthropic-beta") == "tools-2026-01-01"
+    assert transport.header("authorization") == "Bearer key-for-tests"
     assert (
         repr(model) == "AnthropicChatModel(vendor='house', model='claude-sonnet-4-5', base_url='https://house.example')"
     )
@@ -157,6 +166,32 @@ def test_the_profile_says_what_the_model_can() -> None:
     assert (profile.strict_subset, profile.seed, profile.audio) == ("anthropic", False, False)
     assert model_on(model="claude-3-haiku-20240307").profile.response_formats == {"text"}
     assert model_on(vendor="generic").profile.strict_tools is False
+
+
+@pytest.mark.parametrize(
+    ("override", "asked", "feature"),
+    [
+        ({"seed": True}, {"seed": 1}, "seed"),
+        (
+            {"response_formats": ["text", "json", "json_schema"]},
+            {"response_format": ResponseFormat.JSON},
+            "response_format.json",
+        ),
+    ],
+)
+def test_what_the_form_has_no_place_for_is_refused_whatever_an_override_says(
+    override: dict[str, Any], asked: dict[str, Any], feature: str
+) -> None:
+    """Else it would be left out of the request without a word."""
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        body_of("q", ChatRequestParameters(**asked), profile_overrides=override)
+    assert caught.value.details["feature"] == feature
+
+
+def test_an_allowed_list_is_narrowed_whatever_an_override_says() -> None:
+    parameters = ChatRequestParameters(tools=[WEATHER, TIME], tool_choice=ToolChoice.allowed(["get_time"]))
+    body = body_of("q", parameters, profile_overrides={"tool_choice": ["auto", "allowed"]})
+    assert [tool["name"] for tool in body["tools"]] == ["get_time"] and "tool_choice" not in body
 
 
 def test_the_key_shows_nowhere(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from agentforge.model import (
     AiMessage,
@@ -28,8 +27,7 @@ from agentforge.model import (
     UserMessage,
 )
 from agentforge_anthropic.rows import VERSIONS
-from plugins.anthropic.tests.request_types import checked
-from plugins.anthropic.tests.support import TIME, WEATHER, body_of
+from plugins.anthropic.tests.support import TIME, WEATHER, body_of, request_types
 
 STRICT = ToolSpecification(WEATHER.name, WEATHER.description, WEATHER.parameters, strict=True)
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
@@ -163,7 +161,7 @@ def test_every_request_fits_the_types(model: str, asked: str) -> None:
     for history in HISTORIES.values():
         settings = {"profile_overrides": LENIENT, "version": VERSIONS[-1], "cache": "all", "cache_ttl": "1h"}
         body = body_of(history, parameters, model=model, **settings)
-        assert checked(body), (model, asked)
+        request_types().validate_python(body)
 
 
 #: What the models differ in is not the matter here; nor is sampling, which the types' version of the API has not.
@@ -175,24 +173,27 @@ LENIENT = {"unsupported": {"sampling": "drop", "forced_choice_with_thinking": "d
 )
 def test_the_beta_types_take_them_too(history: str, asked: str) -> None:
     parameters = ChatRequestParameters(**PARAMETERS[asked])
-    assert checked(body_of(HISTORIES[history], parameters, model="claude-opus-4-8"), beta=True)
+    request_types(beta=True).validate_python(body_of(HISTORIES[history], parameters, model="claude-opus-4-8"))
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "what"),
     [
-        {"surplus": 1},
-        {"max_tokens": None},
-        {"messages": [{"role": "user", "content": [{"type": "text", "text": "q", "surplus": 1}]}]},
-        {"tools": [{"name": "a", "input_schema": {"type": "object"}, "parameters": {}}]},
-        {"tool_choice": {"type": "required"}},
-        {"output_config": {"format": {"type": "json_schema", "schema": {}, "name": "x"}}},
+        ({"surplus": 1}, "unknown key 'surplus'"),
+        ({"max_tokens": None}, "max_tokens: null"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "q", "surplus": 1}]}]},
+            r"messages\[0\].content\[0\]: unknown key 'surplus'",
+        ),
+        ({"tools": [{"name": "a", "input_schema": {"type": "object"}, "parameters": {}}]}, "unknown key 'parameters'"),
+        ({"tool_choice": {"type": "required"}}, "tool_choice"),
+        ({"output_config": {"format": {"type": "json_schema", "schema": {}, "name": "x"}}}, "unknown key 'name'"),
     ],
 )
-def test_the_check_finds_what_does_not_fit(change: dict[str, Any]) -> None:
+def test_the_check_finds_what_does_not_fit(change: dict[str, Any], what: str) -> None:
     """A test of the test: unknown keys, missing and wrong ones, at every depth."""
-    with pytest.raises(ValidationError):
-        checked({**body_of("q"), **change})
+    with pytest.raises(ValueError, match=what):
+        request_types().validate_python({**body_of("q"), **change})
 
 
 texts = st.text(max_size=20)
@@ -217,7 +218,7 @@ messages = st.one_of(
 def test_any_history_becomes_a_valid_request(history: list[ChatMessage], model: str) -> None:
     """Roles alternate, results stand first and answer the calls before them, no text is empty."""
     body = body_of([*history, UserMessage("and?")], model=model)
-    assert checked(body)
+    request_types().validate_python(body)
     turns = [entry for entry in body["messages"] if entry["role"] != "system"]
     assert [entry["role"] for entry in turns] == ["user", "assistant"] * (len(turns) // 2) + ["user"]
     waiting: list[str] = []

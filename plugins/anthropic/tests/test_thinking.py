@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     UserMessage,
 )
-from agentforge_anthropic import CLAUDE, ModelFamily
+from agentforge_anthropic import CLAUDE, VENDORS, ModelFamily
 from agentforge_anthropic.families import UNKNOWN, family_of
 from agentforge_anthropic.rows import VERSIONS
 from plugins.anthropic.tests.support import WEATHER, FakeTransport, body_of, exchange, model_on, notice_codes
@@ -165,6 +166,15 @@ def test_a_model_that_always_thinks_cannot_be_asked_not_to(policy: str, body: An
     sent, response = exchange("q", parameters, model="claude-opus-5-5", profile_overrides=override)
     assert {name: sent[name] for name in ("thinking", "output_config") if name in sent} == body
     assert [notice.code for notice in response.notices] == codes
+
+
+def test_a_family_without_levels_that_always_thinks_has_none_to_map_to() -> None:
+    row = replace(VENDORS["generic"], families=(ModelFamily(off=None, efforts=()),))
+    override = {"unsupported": {"reasoning_effort.none": "map"}}
+    options: dict[str, Any] = {"vendor": row, "base_url": "https://llm.example", "profile_overrides": override}
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        body_of("q", ChatRequestParameters(reasoning_effort="none"), **options)
+    assert caught.value.details["feature"] == "reasoning_effort.none"
 
 
 def test_a_model_that_cannot_think_refuses_an_effort() -> None:
@@ -343,15 +353,20 @@ def test_what_would_be_sent_for_such_a_loop_can_be_seen_before() -> None:
 
 
 def test_such_a_loop_is_encoded_once_all_the_same() -> None:
-    """Each round finds what the one before it made."""
-    parameters = ChatRequestParameters(tools=[WEATHER], reasoning_effort="low")
-    model = model_on(FakeTransport(), model="claude-haiku-4-5")
-    messages: list[ChatMessage] = [ASK]
-    costs: list[int] = []
-    for number in range(6):
-        messages += [AiMessage([ToolExecutionRequest(f"c{number}", "get_weather", "{}")])]
-        messages += [ToolExecutionResultMessage(f"c{number}", "get_weather", "rain")]
-        before = model._encoder.encoded_bytes
-        asyncio.run(model.chat(ChatRequest(messages, parameters)))
-        costs.append(model._encoder.encoded_bytes - before)
-    assert len(set(costs[1:])) == 1
+    """Each round finds what the one before it made, and the request that thinks has the same turns as the one that is
+    sent: it costs what a loop without thinking does."""
+
+    def costs(effort: Any) -> list[int]:
+        parameters = ChatRequestParameters(tools=[WEATHER], reasoning_effort=effort)
+        model = model_on(FakeTransport(), model="claude-haiku-4-5")
+        messages: list[ChatMessage] = [ASK]
+        found: list[int] = []
+        for number in range(6):
+            messages += [AiMessage([ToolExecutionRequest(f"c{number}", "get_weather", "{}")])]
+            messages += [ToolExecutionResultMessage(f"c{number}", "get_weather", "rain")]
+            before = model._encoder.encoded_bytes
+            asyncio.run(model.chat(ChatRequest(messages, parameters)))
+            found.append(model._encoder.encoded_bytes - before)
+        return found
+
+    assert costs("low") == costs(None) and len(set(costs("low")[1:])) == 1

@@ -1,91 +1,81 @@
-"""The model behind a wire keeps the contract of every model, and its plugin that of every plugin."""
+"""The models behind both wires keep the contract of every model, and their plugin that of every plugin."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeAlias
 
 from agentforge.testing import ChatModelContract, PluginContract, ScriptedEndpoint, WireModelContract
 from agentforge_openai import OpenAiChatModel, OpenAiResponsesModel
 
+Kind: TypeAlias = type[OpenAiChatModel | OpenAiResponsesModel]
+Opened: TypeAlias = AbstractAsyncContextManager[OpenAiChatModel | OpenAiResponsesModel]
+OWN_VENDOR = {"vendor": "openai", "api_key": "key-for-tests", "model": "gpt-5-mini"}
+
+
+@asynccontextmanager
+async def answering(
+    kind: Kind, turns: Sequence[Any], *, model: str = "m", **options: Any
+) -> AsyncIterator[OpenAiChatModel | OpenAiResponsesModel]:
+    """A model that gets these turns through the HTTP client and a socket; without retries, so that each failure is
+    seen."""
+    async with (
+        ScriptedEndpoint(turns) as endpoint,
+        kind(base_url=endpoint.base_url, model=model, max_retries=0, **options) as opened,
+    ):
+        yield opened
+
 
 class TestOpenAiChatModel(WireModelContract):
-    """Through the HTTP client and a socket; without retries, so that each failure is seen."""
+    """Chat Completions, at an address of no known vendor."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiChatModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            OpenAiChatModel(base_url=endpoint.base_url, model="m", max_retries=0) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(OpenAiChatModel, turns)
 
 
-class TestOpenAiChatModelOfAVendor(WireModelContract):
+class TestOpenAiChatModelOfItsVendor(WireModelContract):
     """With what its own row says of a model that thinks: its reasoning stays with the provider on this API."""
 
     replays_state = False
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiChatModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            OpenAiChatModel(
-                base_url=endpoint.base_url, vendor="openai", api_key="key-for-tests", model="gpt-5-mini", max_retries=0
-            ) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(OpenAiChatModel, turns, **OWN_VENDOR)
 
 
 class TestOpenAiResponsesModel(WireModelContract):
     """The other wire."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiResponsesModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            OpenAiResponsesModel(base_url=endpoint.base_url, model="m", max_retries=0) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(OpenAiResponsesModel, turns)
 
 
 class TestOpenAiResponsesModelOfItsVendor(WireModelContract):
     """With reasoning that is encrypted and goes back."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiResponsesModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            OpenAiResponsesModel(
-                base_url=endpoint.base_url, vendor="openai", api_key="key-for-tests", model="gpt-5-mini", max_retries=0
-            ) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(OpenAiResponsesModel, turns, **OWN_VENDOR)
+
+
+class TestOpenAiResponsesModelThatNamesTheLastResponse(ChatModelContract):
+    """Where the server keeps the conversation, so that requests do not hold all of it."""
+
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(OpenAiResponsesModel, turns, state="previous_response")
 
 
 class TestOpenAiChatModelOverAiohttp(ChatModelContract):
     """The same over the other HTTP library."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiChatModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            OpenAiChatModel(base_url=endpoint.base_url, model="m", max_retries=0, transport="aiohttp") as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(OpenAiChatModel, turns, transport="aiohttp")
 
 
 class TestOpenAiChatModelWithToolsInItsPrompt(ChatModelContract):
     """Where the wire has no tools; what is about the wire's own calls is skipped."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OpenAiChatModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            OpenAiChatModel(base_url=endpoint.base_url, model="m", max_retries=0, tool_mode="json_schema") as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(OpenAiChatModel, turns, tool_mode="json_schema")
 
 
 class TestOpenAiPlugin(PluginContract):

@@ -19,6 +19,7 @@ from agentforge.errors import (
     RateLimitError,
 )
 from agentforge.masking import Secrets
+from agentforge_openai.elsewhere import with_way_out
 from agentforge_openai.wire.errors import error_in_answer, holds_error, parse_error
 from plugins.openai.tests.support import plain
 
@@ -129,7 +130,13 @@ def test_a_refused_call_keeps_what_the_model_made_and_is_no_bug_of_the_client() 
 
 def test_a_model_that_refuses_tools_beside_effort_is_told_how_to_go_on() -> None:
     body = {"error": {"message": "use /v1/responses", "param": "reasoning_effort", "type": "invalid_request_error"}}
-    assert "reasoning_effort='none'" in str(parse_error(400, {}, json.dumps(body).encode()))
+    assert "reasoning_effort='none'" in str(with_way_out(parse_error(400, {}, json.dumps(body).encode())))
+
+
+def test_an_effort_that_a_model_does_not_know_is_no_matter_of_the_other_api() -> None:
+    said = "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model."
+    body = {"error": {"message": said, "param": "reasoning_effort", "code": "unsupported_value"}}
+    assert "Responses" not in str(with_way_out(parse_error(400, {}, json.dumps(body).encode())))
 
 
 def test_a_server_without_tool_parser_is_explained() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 
@@ -10,28 +10,18 @@ from agentforge import (
     ChatRequest,
     ChatRequestParameters,
     FinishReason,
-    P,
     ToolChoice,
     ToolExecutionRequest,
     ToolExecutionResultMessage,
     ToolOutcome,
-    ToolParameters,
     ToolService,
-    ToolSpecification,
     UserMessage,
     tool,
 )
 from agentforge.errors import ToolArgumentsError
 from plugins.openai.tests.support import FakeTransport, call_delta, delta, model_on, piece, sse
+from tests.support.weather import ANSWER, FOUND, QUESTION, SPECIFICATION, WeatherTools
 
-QUESTION = "杭州今天天气怎么样?"
-FOUND = "杭州今天 22℃,天气晴。"
-ANSWER = "杭州今天 22℃,天气晴,适合出行。"
-SPECIFICATION = ToolSpecification(
-    "get_weather",
-    "查询指定城市的当前天气",
-    ToolParameters.builder().add_property("city", "string", "城市名", required=True).build(),
-)
 WIRE_TOOL = {
     "type": "function",
     "function": {
@@ -73,18 +63,6 @@ ANSWERS = {
     "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ANSWER}}],
     "usage": {"prompt_tokens": 96, "completion_tokens": 12, "total_tokens": 108},
 }
-
-
-class WeatherTools:
-    """The seed's tool."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    @tool("查询指定城市的当前天气")
-    def get_weather(self, city: Annotated[str, P("城市名")]) -> str:
-        self.asked.append(city)
-        return FOUND
 
 
 # -- tools and tool_choice out --------------------------------------------------------------------

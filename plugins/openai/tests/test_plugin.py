@@ -2,187 +2,43 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentforge.http import HttpTimeouts, RetryPolicy
-from agentforge.masking import Secrets
-from agentforge.model import ChatModel, ChatRequestParameters
-from agentforge.plugin import BeanContext, BeanType, Catalogue, Components, Plugins
-from agentforge_openai import OpenAiChatModel, plugin
-
-BASE = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "api_key": "sk-123456"}
+from agentforge.plugin import BeanContext, BeanType
+from agentforge_openai import OpenAiChatModel
+from tests.support.endpoint_bean import BASE, EndpointBean
 
 
-@pytest.fixture
-def bean_type() -> BeanType:
-    """As a file finds it: by its prefix, through the entry point."""
-    found = Catalogue(Plugins()).find("openai.chat")
-    assert isinstance(found, BeanType)
-    return found
+class TestTheBeanType(EndpointBean):
+    """With the settings that only this one has."""
 
+    TYPE = "openai.chat"
+    MODEL = OpenAiChatModel
+    VENDOR = "deepseek"
+    KEY_VARIABLE = "DEEPSEEK_API_KEY"
+    BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 
-@pytest.fixture
-def context(tmp_path: Path) -> BeanContext:
-    return BeanContext("model", tmp_path, Components((), tmp_path), Secrets())
+    @pytest.mark.parametrize(
+        ("settings", "name", "value"),
+        [
+            ({"vendor": "deepseek"}, "vendor", "deepseek"),
+            ({"organization": "org"}, "organization", "org"),
+            ({"project": "p"}, "project", "p"),
+            ({"api_version": "2024-10-21"}, "api_version", "2024-10-21"),
+            ({"tool_mode": "json_schema"}, "tool_mode", "json_schema"),
+        ],
+    )
+    def test_settings_of_its_own_reach_the_model(
+        self,
+        bean_type: BeanType,
+        context: BeanContext,
+        given: dict[str, Any],
+        settings: dict[str, Any],
+        name: str,
+        value: Any,
+    ) -> None:
+        bean_type.create(bean_type.settings(**{**BASE, **settings}), context)
 
-
-@pytest.fixture
-def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What `OpenAiChatModel` was last made with."""
-    seen: dict[str, Any] = {}
-
-    class Noting(OpenAiChatModel):
-        def __init__(self, **settings: Any) -> None:
-            seen.clear()
-            seen.update(settings)
-            super().__init__(**settings)
-
-    monkeypatch.setattr(plugin, "OpenAiChatModel", Noting)
-    return seen
-
-
-def test_the_type_is_found_by_its_prefix(bean_type: BeanType, context: BeanContext) -> None:
-    """It provides a `ChatModel`, takes no beans and needs settings."""
-    model = bean_type.create(bean_type.settings(**BASE), context)
-
-    assert bean_type.provides is ChatModel and isinstance(model, ChatModel)
-    assert bean_type.needs_settings and bean_type.references == {}
-    assert repr(model) == "OpenAiChatModel(vendor='generic', model='m', base_url='http://127.0.0.1:9/v1')"
-
-
-def test_the_defaults_are_those_of_the_model(bean_type: BeanType, context: BeanContext, given: dict[str, Any]) -> None:
-    """Each setting that a file leaves out is what the class would take."""
-    import inspect
-
-    bean_type.create(bean_type.settings(**BASE), context)
-    usual = {name: p.default for name, p in inspect.signature(OpenAiChatModel).parameters.items()}
-
-    assert given["timeouts"] == HttpTimeouts() and given["retry"] == RetryPolicy()
-    assert given["defaults"] == ChatRequestParameters()
-    assert given["environment"] is context.environment
-    same = set(given) - {"timeouts", "retry", "defaults", "environment", *BASE}
-    assert {name: given[name] for name in same} == {name: usual[name] for name in same}
-
-
-SETTINGS = [
-    ({"vendor": "deepseek"}, "vendor", "deepseek"),
-    ({"organization": "org"}, "organization", "org"),
-    ({"project": "p"}, "project", "p"),
-    ({"api_version": "2024-10-21"}, "api_version", "2024-10-21"),
-    ({"headers": {"x-team": "blue"}}, "headers", {"x-team": "blue"}),
-    ({"timeouts": {"connect": "2s", "total": None}}, "timeouts", HttpTimeouts(connect=2.0, total=None)),
-    ({"timeouts": {"read": "500ms", "write": 1, "pool": "1m"}}, "timeouts", HttpTimeouts(10.0, 0.5, 1.0, 60.0)),
-    ({"max_retries": "0"}, "retry", RetryPolicy(0)),
-    ({"retry": {"base": 1, "cap": 2, "retry_after_cap": "5m"}}, "retry", RetryPolicy(2, 1.0, 2.0, 300.0)),
-    ({"max_connections": 5}, "max_connections", 5),
-    ({"max_body_bytes": 1000}, "max_body_bytes", 1000),
-    ({"proxy": "http://127.0.0.1:3128"}, "proxy", "http://127.0.0.1:3128"),
-    ({"insecure_skip_tls_verification": True}, "verify", False),
-    ({"transport": "aiohttp"}, "transport", "aiohttp"),
-    ({"tool_mode": "json_schema"}, "tool_mode", "json_schema"),
-    ({"profile_overrides": {"max_tools": 5}}, "profile_overrides", {"max_tools": 5}),
-    (
-        {"defaults": {"temperature": "0.5", "stop": ["END"], "seed": 1, "custom_parameters": {"x": 1}}},
-        "defaults",
-        ChatRequestParameters(temperature=0.5, stop=("END",), seed=1, custom_parameters={"x": 1}),
-    ),
-    (
-        {"defaults": {"top_p": 0.9, "max_output_tokens": 100, "parallel_tool_calls": False, "reasoning_effort": "low"}},
-        "defaults",
-        ChatRequestParameters(top_p=0.9, max_output_tokens=100, parallel_tool_calls=False, reasoning_effort="low"),
-    ),
-]
-
-
-@pytest.mark.parametrize(("settings", "name", "value"), SETTINGS)
-def test_every_setting_reaches_the_model(
-    bean_type: BeanType, context: BeanContext, given: dict[str, Any], settings: dict[str, Any], name: str, value: Any
-) -> None:
-    """Text of a placeholder is read as the setting's type."""
-    model = bean_type.create(bean_type.settings(**{**BASE, **settings}), context)
-
-    assert isinstance(model, OpenAiChatModel) and given[name] == value
-
-
-def test_every_argument_of_the_model_has_a_setting(given: dict[str, Any], bean_type: BeanType) -> None:
-    """But for the client of the caller's own, which no file can hold, and what `retry` says already; the variables are
-    those of the application."""
-    import inspect
-
-    bean_type.settings(**BASE)
-
-    beside = {"http_client", "max_retries"}
-    assert set(inspect.signature(OpenAiChatModel).parameters) - set(given) == beside
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"modle": "m"}, "modle"),
-        ({"model": ""}, "model is empty"),
-        ({"vendor": "opnai"}, "there is no vendor row 'opnai'"),
-        ({"base_url": "localhost:8000"}, "base_url is not an http or https address"),
-        ({"base_url": "http://u:p@127.0.0.1/v1"}, "holds credentials"),
-        ({"api_key": "sk–123"}, "characters that no header can carry"),
-        ({"vendor": "deepseek", "api_key": None}, "DEEPSEEK_API_KEY"),
-        ({"profile_overrides": {"max_tool": 5}}, "profile_overrides has no field 'max_tool'"),
-        ({"transport": "requests"}, "transport"),
-        ({"verify": False}, "verify"),
-        ({"timeouts": {"read": 0}}, "timeouts.read"),
-        ({"defaults": {"temprature": 0}}, "defaults.temprature"),
-        ({"defaults": {"reasoning_effort": "huge"}}, "defaults.reasoning_effort"),
-    ],
-)
-def test_what_the_model_would_refuse_is_found_with_the_settings(
-    bean_type: BeanType, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], message: str
-) -> None:
-    """Before anything is built or sent; the key is in none of the texts."""
-    monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
-    with pytest.raises(ValueError, match="validation error") as caught:
-        bean_type.settings(**{**BASE, **settings})
-
-    assert message in str(caught.value) and "sk-123456" not in str(caught.value)
-
-
-def test_secrets_are_masked_in_the_settings_and_in_the_context(bean_type: BeanType, context: BeanContext) -> None:
-    """The key, headers and a proxy's password are texts that do not show."""
-    settings = bean_type.settings(**BASE, headers={"x-token": "hd-98765"}, proxy="http://u:pw-4321@127.0.0.1:1")
-    bean_type.create(settings, context)
-
-    assert not any(secret in repr(settings) for secret in ("sk-123456", "hd-98765", "pw-4321"))
-    assert context.secrets.mask("sk-123456 hd-98765 pw-4321") == "*** *** ***"
-
-
-def test_a_bundle_of_certificates_is_looked_for_beside_the_file(
-    bean_type: BeanType, context: BeanContext, given: dict[str, Any]
-) -> None:
-    """A relative path starts at the file that the bean stands in, an absolute one stays."""
-    bean_type.create(bean_type.settings(**BASE, ca_bundle="ca.pem"), context)
-    assert given["ca_bundle"] == str(context.folder / "ca.pem")
-    bean_type.create(bean_type.settings(**BASE, ca_bundle="/etc/ca.pem"), context)
-    assert given["ca_bundle"] == "/etc/ca.pem"
-
-
-@pytest.mark.parametrize(
-    ("settings", "environment", "addresses"),
-    [
-        ({}, {}, ("http://127.0.0.1:9/v1",)),
-        ({"base_url": None}, {"OPENAI_BASE_URL": "http://127.0.0.1:8/v1"}, ("http://127.0.0.1:8/v1",)),
-        ({"proxy": "http://user:pass@127.0.0.1:7"}, {}, ()),
-    ],
-)
-def test_it_says_what_the_model_asks(
-    bean_type: BeanType,
-    tmp_path: Path,
-    settings: dict[str, Any],
-    environment: dict[str, str],
-    addresses: tuple[str, ...],
-) -> None:
-    """For `agentforge doctor --online`; behind a proxy only the proxy could tell."""
-    context = BeanContext("model", tmp_path, Components((), tmp_path), environment=environment)
-
-    assert bean_type.endpoints is not None
-    assert tuple(bean_type.endpoints(bean_type.settings(**{**BASE, **settings}), context)) == addresses
+        assert given[name] == value

@@ -71,6 +71,12 @@ TEXTS: list[tuple[str, Any, str, str]] = [
         '{"n": 1.00000000000000000001}',
     ),
     (
+        "letters stay letters where digits stay digits",
+        {"type": "object", "properties": {"nø": {"type": "number"}, "x": {"type": "string"}}},
+        '{"nø":1.00000000000000000001,"x":null}',
+        '{"nø": 1.00000000000000000001}',
+    ),
+    (
         "a type of Python",
         Place,
         '{"city":"Oslo","zip":null,"parts":[{"name":"a","size":null,"note":null}]}',

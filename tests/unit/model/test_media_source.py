@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentforge.errors import RunStateError
@@ -41,12 +41,15 @@ def test_what_base64_makes_of_any_bytes_is_taken_as_it_is(data: bytes) -> None:
 
 
 @given(st.text(alphabet="AZaz09+/=-_ \n.é", max_size=12))
+@example("0000=")
+@example("AAAA====")
 def test_a_text_is_taken_exactly_when_it_can_be_decoded(text: str) -> None:
     """Line breaks and blanks aside."""
     plain = "".join(text.split())
     try:
-        base64.b64decode(plain.encode("ascii"), validate=True)
-        fits = True
+        decoded = base64.b64decode(plain.encode("ascii"), validate=True)
+        # Some versions of Python take padding behind a text that needs none; not every server does.
+        fits = len(decoded) == len(plain) * 3 // 4 - plain.count("=")
     except ValueError:
         fits = False
 

@@ -119,15 +119,22 @@ def test_a_text_that_is_no_object_is_shown_up_to_where_it_went_wrong(text: str, 
         '{"stops": [1, 2,], "none": [,], "no": {,}}',
         '"{\\"city\\": \\"Hanoi\\"}"',
         '"{"city": "Hanoi"}"',
+        ' "{\\"city\\": \\"Hanoi\\"}" \n',
+        '"{\\"city\\": \\"Hanoi\\"}\\n\\u0020"',
+        '"{\\"city\\": \\"Hanoi\\", } "',
+        '```json\n"{\\"city\\": \\"Hanoi\\"}"\n```',
         '{"id": 12345678901234567890, "price": 1.00000000000000000001, "big": 9007199254740993.0, "far": 1e23}',
         "{}",
     ],
 )
 def test_a_text_that_has_ended_is_what_a_tool_would_get(text: str) -> None:
-    """Numbers, and what stands around an object, by the one rule for arguments."""
+    """Numbers, and what stands around an object, by the one rule for arguments; also when somebody asked on the way."""
     whole = ToolExecutionRequest("c1", "get_weather", text).arguments_as_map()
-    for pieces in ((text,), tuple(text)):
-        calls = calls_of(*pieces)
+    asked = PartialArguments()
+    for piece in text:
+        asked.add(ToolCallDelta(0, "c1", "get_weather", piece))
+        asked.arguments()
+    for calls in (calls_of(text), calls_of(*text), asked):
         assert calls.arguments() == calls.arguments(unfinished=False) == whole
         assert json.dumps(calls.arguments()) == json.dumps(whole)
         assert [type(value) for value in calls.arguments().values()] == [type(value) for value in whole.values()]
@@ -213,8 +220,9 @@ def test_nesting_is_bounded(text: str) -> None:
         '{"text": "' + "\\u00e9" * 15_000,
         '{"a": ' + " " * 100_000,
         " " * 100_000,
+        '"{      ' + 'wordy \\"' * 10_000,
     ],
-    ids=["text", "escapes", "spaces inside", "spaces"],
+    ids=["text", "escapes", "spaces inside", "spaces", "a text with an object in it"],
 )
 def test_asking_after_every_piece_reads_the_text_once(text: str) -> None:
     """Four times the text takes about four times as long; read from its start each time it would be sixteen."""

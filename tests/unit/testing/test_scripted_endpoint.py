@@ -112,6 +112,12 @@ async def test_a_text_is_an_answer_in_the_wire_form() -> None:
     }
 
 
+async def test_what_was_written_to_a_cache_is_told_where_a_script_says_so() -> None:
+    answer = await _one({"text": "22 degrees.", "usage": {"input": 10, "output": 5, "cache_write": 4}})
+    details = json.loads(answer.content)["usage"]["prompt_tokens_details"]
+    assert details == {"cached_tokens": 0, "cache_write_tokens": 4}
+
+
 async def test_calls_and_thinking_are_parts_of_the_message() -> None:
     turn = calls(call("get_weather", city="杭州"), call("now"), thinking="Two calls.")
     choice = json.loads((await _one(turn)).content)["choices"][0]

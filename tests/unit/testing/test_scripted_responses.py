@@ -22,12 +22,12 @@ ASK: dict[str, Any] = {"model": "tiny", "input": "Weather?", "store": False}
 SCRIPT = calls(call("get_weather", city="杭州"), call("now"), text="I look it up.", thinking="Two calls.")
 
 
-async def asked(endpoint: ScriptedEndpoint, body: object) -> tuple[int, bytes]:
+async def asked(endpoint: ScriptedEndpoint, body: object, path: str = "responses") -> tuple[int, bytes]:
     """Status and body of one answer."""
     transport = HttpxTransport(trust_env=False)
     headers = ((b"content-type", b"application/json"),)
     content = json.dumps(body).encode()
-    request = HttpRequest("POST", f"{endpoint.base_url}/responses", headers, content, HttpTimeouts())
+    request = HttpRequest("POST", f"{endpoint.base_url}/{path}", headers, content, HttpTimeouts())
     try:
         async with transport.stream(request) as answer:
             return answer.status, b"".join([chunk async for chunk in answer.chunks])
@@ -168,13 +168,14 @@ def test_sources_are_annotations_of_the_first_text() -> None:
     ]
 
 
-async def test_both_forms_share_one_script() -> None:
-    """The n-th request gets the n-th turn, whichever path it takes; another path is refused."""
-    async with ScriptedEndpoint(["one", "two"]) as endpoint:
-        await asked(endpoint, ASK)
-        status, content = await asked(endpoint, ASK)
-        assert status == 200
-        assert b"two" in content
-        status, content = await asked(endpoint, ASK)
-        assert status == 400
-        assert [request.path for request in endpoint.requests] == ["/v1/responses"] * 3
+async def test_all_forms_share_one_script() -> None:
+    """The n-th request gets the n-th turn, whichever path it takes; another path is refused and takes none."""
+    turns = {"responses": "one", "chat/completions": "two", "messages": "three"}
+    async with ScriptedEndpoint(list(turns.values())) as endpoint:
+        assert (await asked(endpoint, ASK, "answers"))[0] == 404
+        for path, text in turns.items():
+            status, content = await asked(endpoint, ASK, path)
+            assert status == 200, path
+            assert f'"{text}"' in content.decode(), path
+        assert (await asked(endpoint, ASK))[0] == 400
+        assert [request.path for request in endpoint.requests[:3]] == [f"/v1/{path}" for path in turns]

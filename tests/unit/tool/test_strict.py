@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 from typing import Any
 
 import jsonschema_rs
 import pytest
 from pydantic import BaseModel
 
-from agentforge.tool.spec import SchemaNote, check_portable_strict, compile_schema, tool_specification_from
+from agentforge.tool.spec import STANDARD, SchemaNote, check_portable_strict, compile_schema, tool_specification_from
 from agentforge.tool.spec.reshaping import Reshaper
 
 STRING, INTEGER, NULL = ({"type": kind} for kind in ("string", "integer", "null"))
@@ -223,6 +225,26 @@ def test_what_two_parts_say_differently_is_told() -> None:
     assert [note.code for note in made.notices] == ["left_out", "told"]
 
 
+def test_a_whole_number_with_a_point_is_among_the_integers_where_types_are_apart() -> None:
+    """JSON Schema has 2.0 as an integer."""
+    mixed = root(a={"type": ["integer", "string"], "enum": [2.0, "a"]})
+    made = compile_schema(mixed, replace(STANDARD, name="no lists of types", type_lists="none"))
+    assert made.schema["properties"]["a"]["anyOf"] == [
+        {"type": "integer", "enum": [2.0]},
+        {"type": "string", "enum": ["a"]},
+    ]
+
+
+def test_many_definitions_of_one_name_are_numbered_in_little_time() -> None:
+    """A stranger's schema must not hold up whoever brings it into a strict form."""
+    lists = {f"l{n}": {"type": "array", "items": root(k=STRING)} for n in range(1_100)}
+    schema = root(**lists, **{f"r{n}": {"$ref": f"#/properties/l{n}/items"} for n in range(1_100)})
+    begun = time.process_time()
+    made = compile_schema(schema)
+    assert time.process_time() - begun < 3  # where each looked at all the others it was more than twice that
+    assert list(made.schema["$defs"]) == ["items", *(f"items_{n}" for n in range(2, 1_101))]
+
+
 def test_definitions_are_bundled_by_name_and_unused_ones_are_not_sent() -> None:
     """Those of older dialects and those that a reference finds elsewhere in the schema too."""
     schema = {
@@ -286,6 +308,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
     "values that are objects": (root(a={"enum": [{"b": 1}]}), "values of an enum are not supported"),
     "an object of nothing": (root(a={"type": "object", "properties": {}}), "without declared properties"),
     "a reference that leads nowhere": (root(a={"$ref": "#/gone"}), "'#/gone' is not inside the schema"),
+    "a reference to an anchor": (root(a={"$ref": "#n"}), "'#n' is not inside the schema"),
     "a reference to elsewhere": (root(a={"$ref": "https://a.example/x"}), "is not inside the schema"),
     "a circle of references": ({**root(a={"$ref": "#/$defs/n"}), "$defs": {"n": {"$ref": "#/$defs/n"}}}, "leads back"),
     "a choice of several objects at the root": ({"oneOf": [root(a=STRING), root(b=STRING)]}, "not a choice"),
@@ -464,3 +487,16 @@ def test_an_alternative_that_no_value_fits_says_nothing_of_null() -> None:
 
     assert reshaper.reshape({"a": None}) == {}
     assert reshaper.reshape({"a": "x"}) == {"a": "x"}
+
+
+def test_alternatives_that_hold_what_lists_them_have_an_end() -> None:
+    """As in real descriptions: a base lists its kinds, and each kind holds all of the base."""
+    own = {"type": "object", "properties": {"label": {"type": "string"}}}
+    schema = {
+        "type": "object",
+        "properties": {"action": {"$ref": "#/$defs/Action"}},
+        "$defs": {"Action": {"anyOf": [{"allOf": [{"$ref": "#/$defs/Action"}, own]}, own]}},
+    }
+
+    assert compile_schema(schema).problems
+    assert Reshaper(schema, text_to_number=False, drop_nulls=True).reshape({"action": None}) is not None

@@ -40,8 +40,6 @@ class ModelFamily:
     off: Literal["omit", "disabled", "between_tools"] | None = "omit"
     #: The levels of ``output_config.effort``, lowest first; empty where the field is refused.
     efforts: tuple[str, ...] = _FIVE
-    #: The highest level while thinking is turned off, where there is such a bound.
-    effort_when_off: str | None = None
     #: Whether a call can be forced at all (``any``, ``tool``).
     forced_choice: bool = True
     #: Whether temperature and top_p are taken, and whether both at once are.
@@ -88,10 +86,9 @@ CLAUDE: tuple[ModelFamily, ...] = (
         system_in_place=True,
     ),
     ModelFamily(
-        models=r"claude-haiku-5-5\b|claude-opus-5\b",
+        models=r"claude-haiku-5-5\b|claude-(?:opus|sonnet)-5\b",
         thinks_by_default=True,
         off="disabled",
-        effort_when_off="high",
         sampling=False,
         system_in_place=True,
     ),
@@ -100,9 +97,6 @@ CLAUDE: tuple[ModelFamily, ...] = (
     ),
     ModelFamily(
         models=r"claude-mythos-preview\b", thinks_by_default=True, off=None, forced_choice=False, sampling=False
-    ),
-    ModelFamily(
-        models=r"claude-sonnet-5\b", thinks_by_default=True, off="disabled", sampling=False, system_in_place=True
     ),
     ModelFamily(models=r"claude-opus-4-8\b", sampling=False, system_in_place=True),
     ModelFamily(models=r"claude-opus-4-7\b", sampling=False),

@@ -21,9 +21,10 @@ from agentforge.model import (
     ToolExecutionResultMessage,
 )
 from agentforge.provider import Endpoint, Head, RequestEncoder, WireModel, profile_of
-from agentforge_anthropic.rows import MESSAGES_VENDORS, MessagesRow, row_for
+from agentforge_anthropic.rows import MESSAGES_VENDORS, MessagesRow, row_for, within_form
 from agentforge_anthropic.wire.caching import CacheMarks
 from agentforge_anthropic.wire.errors import parse_error
+from agentforge_anthropic.wire.head import MessagesHead
 from agentforge_anthropic.wire.messages_wire import MessagesWire
 from agentforge_anthropic.wire.reply import MessagesAnswering
 from agentforge_anthropic.wire.response import decode_response
@@ -139,11 +140,12 @@ class AnthropicChatModel(WireModel[MessagesAnswering]):
         return f"{base_url}/messages" if base_url.endswith("/v1") else f"{base_url}/v1/messages"
 
     def _answering(self, head: Head[Any], notices: tuple[Notice, ...]) -> MessagesAnswering:
+        assert isinstance(head, MessagesHead)
         return MessagesAnswering(
             provider=head.shape.provider,
             aliases=head.tools.aliases,
             notices=notices,
-            needs_thinking=head.shape.budget and self._row.loop_needs_thinking,
+            needs_thinking=head.budget > 0 and self._row.loop_needs_thinking,
         )
 
     def _decode(self, content: bytes, answering: MessagesAnswering, headers: Mapping[str, str]) -> ChatResponse:
@@ -160,16 +162,10 @@ class AnthropicChatModel(WireModel[MessagesAnswering]):
         if endpoint is None:
             row = row_for(self._row, name)
             profile = profile_of(row, name, base_url=self._base_url, overrides=self._overrides)
-            endpoint = self._endpoints[name] = Endpoint(row, profile, name, self._base_url)
+            endpoint = self._endpoints[name] = Endpoint(row, within_form(profile), name, self._base_url)
         return endpoint
 
     # -- thinking within a budget ----------------------------------------------------------------
-
-    def preview(self, request: ChatRequest, *, stream: bool = False) -> tuple[bytes, tuple[Notice, ...]]:
-        """The body that ``request`` would be sent as, and what was mapped or dropped for it; nothing is sent. Raises
-        `UnsupportedFeatureError` for what would be refused."""
-        sent, answering = self._prepare(request, self._encoder, stream=stream)
-        return sent.content or b"", answering.notices
 
     def _prepare(
         self, request: ChatRequest, encoder: RequestEncoder, *, stream: bool
@@ -184,8 +180,9 @@ class AnthropicChatModel(WireModel[MessagesAnswering]):
 
     def _without_thinking(self, parameters: ChatRequestParameters) -> ChatRequestParameters:
         """The parameters without thinking; the same object for the same one, as heads are kept by it."""
-        if self._calm is not None and self._calm[0] is parameters:
-            return self._calm[1]
+        known = self._calm  # read once, as other threads may set it
+        if known is not None and known[0] is parameters:
+            return known[1]
         custom = {**parameters.custom_parameters, "thinking": {"type": "disabled"}}
         calm = parameters.with_(reasoning_effort="none", custom_parameters=custom)
         self._calm = parameters, calm

@@ -15,11 +15,25 @@ from agentforge.provider import FEATURES, EndpointRow, ThinkingLimits, VendorTab
 from agentforge_anthropic.families import BUDGET_LEVELS, CLAUDE, OTHERS, ModelFamily, family_of
 from agentforge_anthropic.subset import ANTHROPIC as SUBSET
 
-__all__ = ("ANTHROPIC", "GENERIC", "MESSAGES_VENDORS", "VENDORS", "VERSIONS", "MessagesRow", "row_for", "vendor_row")
+__all__ = (
+    "ANTHROPIC",
+    "GENERIC",
+    "MESSAGES_VENDORS",
+    "VENDORS",
+    "VERSIONS",
+    "MessagesRow",
+    "row_for",
+    "vendor_row",
+    "within_form",
+)
 
 #: The versions of the API that are known, and the one that takes no sampling settings from any model.
 VERSIONS = ("2023-06-01", "2026-10-21")
 _WITHOUT_SAMPLING = "2026-10-21"
+
+#: What this form has words for.
+_CHOICES = frozenset({"auto", "none", "required", "tool"})
+_FORMATS = frozenset({"text", "json_schema"})
 
 #: With a budget, a forced call is refused; a model that decides itself takes one.
 _BUDGET = ThinkingLimits(models=r"(?!)", forced_choice=False)
@@ -72,8 +86,8 @@ ANTHROPIC = MessagesRow(
     thinking=_BUDGET,
     subset=SUBSET,
     capabilities=ModelProfile(
-        tool_choice=frozenset({"auto", "none", "required", "tool"}),
-        response_formats=frozenset({"text", "json_schema"}),
+        tool_choice=_CHOICES,
+        response_formats=_FORMATS,
         audio=False,
         seed=False,
         max_tools=None,
@@ -91,7 +105,7 @@ GENERIC = MessagesRow(
     subset=SUBSET,
     others_can={"strict_tools": "anthropic", "response_format.json_schema": "anthropic"},
     capabilities=ModelProfile(
-        tool_choice=frozenset({"auto", "none", "required", "tool"}),
+        tool_choice=_CHOICES,
         strict_tools=False,
         response_formats=frozenset({"text"}),
         audio=False,
@@ -126,6 +140,21 @@ def row_for(row: MessagesRow, model: str) -> MessagesRow:
         changes["reasoning_effort"] = False
     efforts = family.efforts or (BUDGET_LEVELS if family.thinking == "budget" else ())
     return replace(row, capabilities=capabilities.with_(**changes), efforts=efforts)
+
+
+def within_form(profile: ModelProfile) -> ModelProfile:
+    """The profile without what this form has no place for: whatever a row or an override says, it would be left out of
+    the request without a word.
+
+    >>> within_form(ModelProfile(seed=True)).seed
+    False
+    """
+    return profile.with_(
+        audio=False,
+        seed=False,
+        tool_choice=profile.tool_choice & _CHOICES,
+        response_formats=profile.response_formats & _FORMATS,
+    )
 
 
 def vendor_row(vendor: str | MessagesRow) -> MessagesRow:

@@ -9,21 +9,22 @@ from agentforge.model import ChatRequestParameters, Notice
 from agentforge.provider import Endpoint, Settled, settle
 from agentforge_openai.profile import VendorRow
 
-__all__ = ("settle_chat",)
+__all__ = ("is_thinking", "settle_chat")
 
 
 def settle_chat(
     parameters: ChatRequestParameters, endpoint: Endpoint[VendorRow], *, reserved: tuple[str, ...]
 ) -> Settled:
     """The parameters as this endpoint can take them. Raises `UnsupportedFeatureError`."""
-    thinking = _is_thinking(parameters, endpoint.row, endpoint.model)
+    thinking = is_thinking(parameters, endpoint.row, endpoint.model)
     settled = settle(parameters, endpoint, thinking=thinking, reserved=reserved)
     if settled.sends_effort:
         _switch(settled, endpoint)
     return settled
 
 
-def _is_thinking(parameters: ChatRequestParameters, row: VendorRow, model: str) -> bool:
+def is_thinking(parameters: ChatRequestParameters, row: VendorRow, model: str) -> bool:
+    """Whether the model will think, by the vendor's own switch, by the effort that is asked for, or by its name."""
     rule = row.thinking
     if rule is None:
         return False

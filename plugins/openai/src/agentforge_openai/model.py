@@ -22,7 +22,7 @@ from agentforge.provider import Head, RequestEncoder, ToolPreview, WireModel
 from agentforge_openai.address import completions_url
 from agentforge_openai.elsewhere import needs_responses, with_way_out
 from agentforge_openai.profile import VendorRow
-from agentforge_openai.vendors import CHAT_VENDORS
+from agentforge_openai.vendors import CHAT_VENDORS, prices_of
 from agentforge_openai.wire.chat_wire import ChatWire
 from agentforge_openai.wire.errors import parse_error
 from agentforge_openai.wire.reply import ChatAnswering
@@ -174,11 +174,7 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
         return with_way_out(parse_error(status, headers, content, secrets=self.secrets))
 
     def _vendor_prices(self) -> PriceTable | None:
-        if self._row.name != "openai":  # what other vendors, and platforms, ask for the same names is theirs
-            return None
-        from agentforge_openai.prices import PRICES
-
-        return PRICES
+        return prices_of(self._row)
 
     def _url(self, base_url: str, model: str, *, stream: bool) -> str:
         return completions_url(self._row, base_url, model, self._api_version)

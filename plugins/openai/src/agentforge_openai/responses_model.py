@@ -18,7 +18,7 @@ from agentforge_openai.responses.reply import ResponsesAnswering
 from agentforge_openai.responses.response import decode_response
 from agentforge_openai.responses.stream import ResponsesDecoder
 from agentforge_openai.responses.wire import ResponsesWire
-from agentforge_openai.vendors import CHAT_VENDORS
+from agentforge_openai.vendors import CHAT_VENDORS, prices_of
 
 if TYPE_CHECKING:
     import httpx
@@ -124,11 +124,7 @@ class OpenAiResponsesModel(WireModel[ResponsesAnswering]):
         return parse_error(status, headers, content, secrets=self.secrets)
 
     def _vendor_prices(self) -> PriceTable | None:
-        if self._row.name != "openai":  # what other vendors, and platforms, ask for the same names is theirs
-            return None
-        from agentforge_openai.prices import PRICES
-
-        return PRICES
+        return prices_of(self._row)
 
     def _url(self, base_url: str, model: str, *, stream: bool) -> str:
         return responses_url(self._row, base_url, self._api_version)

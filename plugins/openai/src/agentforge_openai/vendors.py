@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from agentforge.model import ModelProfile
+from agentforge.model import ModelProfile, PriceTable
 from agentforge.provider import VendorTable
 from agentforge_openai import subsets
 from agentforge_openai.profile import ThinkingRule, VendorRow
 from agentforge_openai.responses.form import ResponsesForm
 
-__all__ = ("AZURE", "CHAT_VENDORS", "DASHSCOPE", "DEEPSEEK", "GENERIC", "OLLAMA", "OPENAI", "VENDORS", "vendor_row")
+__all__ = (
+    "AZURE",
+    "CHAT_VENDORS",
+    "DASHSCOPE",
+    "DEEPSEEK",
+    "GENERIC",
+    "OLLAMA",
+    "OPENAI",
+    "VENDORS",
+    "prices_of",
+    "vendor_row",
+)
 
 _ON_RESPONSES = (
     "call the model through the Responses API (openai.responses), which takes both; "
@@ -172,6 +183,16 @@ VENDORS = MappingProxyType({row.name: row for row in (OPENAI, AZURE, DEEPSEEK, D
 
 #: The rows with what finds them; ``openai`` is also the family that other plugins bring rows for.
 CHAT_VENDORS = VendorTable("openai", VendorRow, VENDORS, default="openai")
+
+
+def prices_of(row: VendorRow) -> PriceTable | None:
+    """What the models of this row cost, as far as it is known: what other vendors, and platforms, ask for models of the
+    same names is theirs."""
+    if row.name != OPENAI.name:
+        return None
+    from agentforge_openai.prices import PRICES
+
+    return PRICES
 
 
 def vendor_row(vendor: str | VendorRow) -> VendorRow:

@@ -29,7 +29,7 @@ from agentforge.model import (
 from agentforge.testing import ScriptedEndpoint, call, calls
 from agentforge_openai import OpenAiChatModel, OpenAiResponsesModel
 from plugins.openai.tests.responses.support import answer, call_item, custom_item, model_on, stream_of, text_item
-from plugins.openai.tests.support import WEATHER, FakeTransport
+from plugins.openai.tests.support import GOOD, WEATHER, FakeTransport
 
 
 def get_weather(city: str) -> str:
@@ -204,7 +204,6 @@ async def test_a_conversation_comes_from_another_provider_and_goes_back_to_it() 
 # -- Chat Completions of models that take tools here only --------------------------------------------------------
 
 TOOLS = ChatRequestParameters(tools=[WEATHER])
-BOTH = {"chat.completion": {"choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}}]}}
 
 
 def chat_model(transport: FakeTransport, **options: Any) -> OpenAiChatModel:
@@ -230,7 +229,7 @@ async def test_tools_that_chat_completions_refuses_go_to_responses_by_setting(
     options: dict[str, Any], parameters: ChatRequestParameters, path: str
 ) -> None:
     """And nothing else does."""
-    body = answer(call_item()) if path == "/v1/responses" else BOTH["chat.completion"]
+    body = answer(call_item()) if path == "/v1/responses" else GOOD
     transport = FakeTransport(body)
     async with chat_model(transport, tools_need_responses="responses", **options) as model:
         response = await model.chat(ChatRequest("Hello", parameters))

@@ -320,16 +320,17 @@ def test_an_error_result_with_an_image_says_that_it_is_one() -> None:
 
 def test_where_results_hold_text_only_their_media_follow_the_last_of_them() -> None:
     row = replace(VENDORS["generic"], responses=ResponsesForm(output_media=False))
-    calls = [ToolExecutionRequest("c1", "look"), ToolExecutionRequest("c2", "look")]
+    calls = [ToolExecutionRequest("c1", "look/here"), ToolExecutionRequest("c2", "look")]
     messages = [
         ASK,
         AiMessage(calls),
-        ToolExecutionResultMessage("c1", "look", [IMAGE]),
+        ToolExecutionResultMessage("c1", "look/here", [IMAGE]),
         ToolExecutionResultMessage("c2", "look", "nothing"),
     ]
-    made = body_of(messages, vendor=row, base_url="https://llm.example/v1")["input"][3:]
+    called, _, *made = body_of(messages, vendor=row, base_url="https://llm.example/v1")["input"][1:]
     assert [item["output"] for item in made[:2]] == ["The result follows in the next user message.", "nothing"]
-    assert made[2]["content"][0]["text"] == "Attached to the result of look (call c1):"
+    assert made[2]["content"][0]["text"] == f"Attached to the result of {called['name']} (call c1):"
+    assert called["name"].startswith("look_here")
     assert made[2]["content"][1]["type"] == "input_image"
 
 
@@ -352,9 +353,11 @@ def test_media_that_the_endpoint_cannot_take(part: Any, vendor: str, feature: st
     assert notices_of([UserMessage([part])], vendor, profile_overrides=drop) == ["feature_dropped"]
 
 
-def test_audio_has_a_form_for_endpoints_that_take_it() -> None:
-    body = body_of([UserMessage([AudioContent(data="CCCC")])], profile_overrides={"audio": True})
-    assert body["input"][0]["content"] == [{"type": "input_audio", "input_audio": {"data": "CCCC", "format": "wav"}}]
+@pytest.mark.parametrize(("media_type", "form"), [("audio/wav", "wav"), ("audio/mpeg", "mp3"), ("audio/x-wav", "wav")])
+def test_audio_has_a_form_for_endpoints_that_take_it(media_type: str, form: str) -> None:
+    sound = AudioContent(data="CCCC", media_type=media_type)
+    body = body_of([UserMessage([sound])], profile_overrides={"audio": True})
+    assert body["input"][0]["content"] == [{"type": "input_audio", "input_audio": {"data": "CCCC", "format": form}}]
 
 
 def test_media_and_names_that_have_no_place_are_left_out_with_a_notice() -> None:

@@ -247,6 +247,17 @@ def test_tools_go_with_reasoning_here() -> None:
     assert len(body["tools"]) == 1
 
 
+def test_what_thinking_forbids_hangs_on_the_vendors_own_switch() -> None:
+    """As on the other API, whatever the model does by default."""
+    parameters = {
+        on: P(tools=TOOLS, tool_choice="get_weather", custom_parameters={"enable_thinking": on}) for on in (True, False)
+    }
+    with pytest.raises(UnsupportedFeatureError, match="while thinking"):
+        body_of("Hello", parameters[True], vendor="dashscope", model="qwen-plus")
+    for model in ("qwen-plus", "qwen3-30b-a3b-thinking"):
+        assert body_of("Hello", parameters[False], vendor="dashscope", model=model)["enable_thinking"] is False
+
+
 def test_names_may_be_longer_here() -> None:
     """128 characters with OpenAI; beyond that, and with other signs, they get an alias that is taken back."""
     tools = [ToolSpecification("n" * 128, "x"), ToolSpecification("n" * 129, "y"), ToolSpecification("a/b", "z")]

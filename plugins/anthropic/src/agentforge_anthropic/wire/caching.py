@@ -10,8 +10,16 @@ from agentforge.provider import dump_bytes
 
 __all__ = ("CACHES", "CacheMarks")
 
+_MARKED = {
+    "off": (),
+    "auto": ("auto",),
+    "tools": ("tools",),
+    "system": ("system",),
+    "tools_and_system": ("tools", "system"),
+    "all": ("auto", "tools", "system"),
+}
 #: What ``cache`` may be.
-CACHES = ("off", "auto", "tools", "system", "tools_and_system", "all")
+CACHES = tuple(_MARKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,7 @@ class CacheMarks:
 
     def control(self, place: Literal["auto", "tools", "system"]) -> dict[str, object] | None:
         """The mark for that place, if it gets one."""
-        if self.cache != place and self.cache != "all" and not (self.cache == "tools_and_system" and place != "auto"):
+        if place not in _MARKED[self.cache]:
             return None
         return {"type": "ephemeral"} if self.ttl == "5m" else {"type": "ephemeral", "ttl": self.ttl}
 

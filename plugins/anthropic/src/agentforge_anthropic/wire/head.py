@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from agentforge.model import Notice, ResponseFormat, ToolChoice
 from agentforge.provider import (
@@ -21,12 +22,20 @@ from agentforge_anthropic.wire.caching import CacheMarks
 from agentforge_anthropic.wire.settling import MessagesSettled
 from agentforge_anthropic.wire.shape import MessagesTurnShape
 
-__all__ = ("encode_head",)
+__all__ = ("MessagesHead", "encode_head")
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesHead(Head[MessagesTurnShape]):
+    """``budget`` are the tokens that the model thinks within, 0 without a budget. The turns are the same either way, so
+    it is no part of their shape."""
+
+    budget: int = 0
 
 
 def encode_head(
     settled: MessagesSettled, endpoint: Endpoint[MessagesRow], tools: ToolBlock, caching: CacheMarks
-) -> Head[MessagesTurnShape]:
+) -> MessagesHead:
     """The head for parameters that are settled already."""
     body = _fields(settled, endpoint, caching)
     custom = dict(settled.parameters.custom_parameters)
@@ -42,15 +51,16 @@ def encode_head(
     block = _tools(tools.body if settled.parameters.tools else b"", further, caching)
     if block:
         rest += b',"tools":' + block
-    return Head(
+    return MessagesHead(
         opening=opening,
         plain=rest + b"}",
         streamed=rest + b',"stream":true}',
-        shape=MessagesTurnShape.of(endpoint, budget=settled.plan.budget > 0, system_mark=caching.mark("system")),
+        shape=MessagesTurnShape.of(endpoint, system_mark=caching.mark("system")),
         tools=tools,
         notices=(*settled.notices, *tools.notices),
         base_url=settled.base_url,
         model=endpoint.model,
+        budget=settled.plan.budget,
     )
 
 

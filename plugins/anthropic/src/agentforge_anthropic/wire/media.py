@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Iterator
+from urllib.parse import unquote_to_bytes
 
 from agentforge.model import AudioContent, Content, FileContent, ImageContent, Notice, TextContent, ThinkingContent
 from agentforge_anthropic.wire.shape import MessagesTurnShape
@@ -51,14 +52,11 @@ def content_blocks(
 def _image(part: ImageContent, shape: MessagesTurnShape, notices: list[Notice]) -> dict[str, object]:
     if not shape.images:
         return _note(shape.left_out("images", "images", notices))
-    media_type, data = part.media_type, part.data
-    if part.url is not None:
-        if not part.url.startswith("data:"):
-            if not shape.image_urls:
-                return _note(shape.left_out("image_urls", "images by URL; it takes data only", notices))
-            return {"type": "image", "source": {"type": "url", "url": part.url}}
-        head, _, data = part.url[5:].partition(",")
-        media_type = head.partition(";")[0]
+    url, media_type, data = _source(part)
+    if url is not None:
+        if not shape.image_urls:
+            return _note(shape.left_out("image_urls", "images by URL; it takes data only", notices))
+        return {"type": "image", "source": {"type": "url", "url": url}}
     media_type = "image/jpeg" if media_type == "image/jpg" else media_type
     if media_type not in _IMAGES:
         return _note(shape.left_out("images", f"images of the type {media_type!r}", notices))
@@ -68,16 +66,17 @@ def _image(part: ImageContent, shape: MessagesTurnShape, notices: list[Notice]) 
 def _document(part: FileContent, shape: MessagesTurnShape, notices: list[Notice]) -> dict[str, object]:
     if not shape.files:
         return _note(shape.left_out("files", "files", notices))
-    kind = part.media_type.partition(";")[0].strip()
+    url, media_type, data = _source(part)
+    kind = media_type.partition(";")[0].strip()
     source: dict[str, object] | None = None
-    if part.url is not None:
+    if url is not None:
         if kind != _PDF:
             return _note(shape.left_out("file_urls", "files by URL that are no PDF", notices))
-        source = {"type": "url", "url": part.url}
+        source = {"type": "url", "url": url}
     elif kind == _PDF:
-        source = {"type": "base64", "media_type": _PDF, "data": part.data}
+        source = {"type": "base64", "media_type": _PDF, "data": data}
     elif kind.startswith("text/") or kind in _TEXTUAL or kind.endswith(("+json", "+xml")):
-        text = _text_of(part.data or "")
+        text = _text_of(data or "")
         if not text:
             what = "an empty text file" if text == "" else "a text file whose data is no base64 of UTF-8 text"
             return _note(shape.left_out("files", what, notices))
@@ -88,6 +87,17 @@ def _document(part: FileContent, shape: MessagesTurnShape, notices: list[Notice]
     if part.name:
         block["title"] = part.name
     return block
+
+
+def _source(part: ImageContent | FileContent) -> tuple[str | None, str, str | None]:
+    """The address that the provider fetches, or the type and the base64 of the data, those in a ``data:`` URL too."""
+    if part.url is None or part.url[:5].lower() != "data:":
+        return part.url, part.media_type, part.data
+    head, _, data = part.url[5:].partition(",")
+    media_type, *marks = head.split(";")
+    if "base64" not in marks:
+        data = base64.b64encode(unquote_to_bytes(data)).decode()
+    return None, media_type or part.media_type, data
 
 
 def _text_of(data: str) -> str | None:

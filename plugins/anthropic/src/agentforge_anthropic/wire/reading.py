@@ -10,15 +10,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from agentforge.model import Notice
 from agentforge.provider import load
 
-__all__ = ("MENDED", "read_object")
-
-#: What a reply says in which numbers were replaced.
-MENDED = Notice(
-    "number_not_finite", "the reply holds a number that JSON has not (NaN or infinite); null was put in its place"
-)
+__all__ = ("read_object",)
 
 
 def read_object(content: bytes) -> tuple[dict[str, Any] | None, bool]:

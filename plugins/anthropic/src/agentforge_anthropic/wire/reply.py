@@ -24,10 +24,9 @@ from agentforge.model import (
     TokenUsage,
     ToolExecutionRequest,
 )
-from agentforge.provider import Answering, dump_arguments, joined_text
+from agentforge.provider import MENDED, Answering, dump_arguments, joined_text
 from agentforge_anthropic.wire.citations import citations_of
 from agentforge_anthropic.wire.finish import finish_of, refusal_notice
-from agentforge_anthropic.wire.reading import MENDED
 from agentforge_anthropic.wire.usage import decode_usage, merge_usage
 
 __all__ = ("Block", "MessagesAnswering", "Reply")
@@ -135,16 +134,15 @@ class Reply:
         return block
 
     def close(self, block: Block) -> str:
-        """Finish a call, or the input of a tool that the provider runs; the argument text that was not told before."""
+        """Finish a call; the argument text that was not told before."""
         told = ""
-        if block.kind == "tool_use":
-            if not block.pieces:
-                told = _arguments_of(block.data.get("input"))
-                block.pieces.append(told)
-            extras = {name: value for name, value in block.rest(*_CALL_FIELDS).items() if value is not None}
-            state = ProviderState(self._answering.provider, extras) if extras else None
-            given = block.identity == block.data.get("id")
-            block.call = ToolExecutionRequest(block.identity, block.name, block.text, given, state)
+        if not block.pieces:
+            told = _arguments_of(block.data.get("input"))
+            block.pieces.append(told)
+        extras = {name: value for name, value in block.rest(*_CALL_FIELDS).items() if value is not None}
+        state = ProviderState(self._answering.provider, extras) if extras else None
+        given = block.identity == block.data.get("id")
+        block.call = ToolExecutionRequest(block.identity, block.name, block.text, given, state)
         return told
 
     def token_usage(self) -> TokenUsage:

@@ -22,20 +22,17 @@ def state_owner(row: MessagesRow, base_url: str) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesTurnShape(TurnShape):
     """``system_in_place``: system messages may stand within the conversation; ``system_mark`` is what the last block
-    of the top-level instructions gets, so that the provider caches up to there; ``budget``: the model thinks within
-    one."""
+    of the top-level instructions gets, so that the provider caches up to there."""
 
     system_in_place: bool
     system_mark: bytes
-    budget: bool
 
     @classmethod
-    def of(cls, endpoint: Endpoint[MessagesRow], *, budget: bool, system_mark: bytes) -> MessagesTurnShape:
+    def of(cls, endpoint: Endpoint[MessagesRow], *, system_mark: bytes) -> MessagesTurnShape:
         """The shape of requests to this endpoint."""
         common = {**cls.common(endpoint), "provider": state_owner(endpoint.row, endpoint.base_url)}
         return cls(
             **common,
             system_in_place=endpoint.row.family(endpoint.model).system_in_place,
             system_mark=system_mark,
-            budget=budget,
         )

@@ -71,13 +71,7 @@ def settle_sampling(settled: Settled, endpoint: Endpoint[MessagesRow], plan: Thi
             continue
         if not family.sampling:
             if value != usual:
-                leave_out(
-                    settled,
-                    endpoint,
-                    "sampling",
-                    name,
-                    f"Leave {name} unset.",
-                )
+                leave_out(settled, endpoint, "sampling", name, f"Leave {name} unset.")
             settled.change(**{name: None})
         elif plan.on and value < least:
             leave_out(
@@ -90,13 +84,7 @@ def settle_sampling(settled: Settled, endpoint: Endpoint[MessagesRow], plan: Thi
             settled.change(**{name: None})
     parameters = settled.parameters
     if parameters.temperature is not None and parameters.top_p is not None and not family.both_sampling:
-        leave_out(
-            settled,
-            endpoint,
-            "top_p_with_temperature",
-            "top_p beside temperature",
-            "Set one of them.",
-        )
+        leave_out(settled, endpoint, "top_p_with_temperature", "top_p beside temperature", "Set one of them.")
         settled.change(top_p=None)
 
 
@@ -104,9 +92,16 @@ def _without(settled: Settled, endpoint: Endpoint[MessagesRow], family: ModelFam
     """A request without thinking, as far as the model can do without."""
     if family.off is not None:
         return ThinkingPlan(on=False, field=None if family.off == "omit" else {"type": family.off})
-    if endpoint.policy("reasoning_effort.none") == "map":
-        _tell(settled, endpoint, "none", family.efforts[0])
-        return ThinkingPlan(on=True, effort=family.efforts[0])
+    if family.efforts and endpoint.policy("reasoning_effort.none") == "map":
+        least = family.efforts[0]
+        settled.notices.append(
+            Notice(
+                "reasoning_effort_mapped",
+                f"{endpoint.row.name} model {endpoint.model!r} does not know the effort 'none'; {least!r} was sent",
+                {"vendor": endpoint.row.name, "model": endpoint.model, "asked": "none", "sent": least},
+            )
+        )
+        return ThinkingPlan(on=True, effort=least)
     leave_out(
         settled,
         endpoint,
@@ -142,13 +137,3 @@ def _budget(wanted: int, settled: Settled, endpoint: Endpoint[MessagesRow]) -> i
         )
     )
     return budget
-
-
-def _tell(settled: Settled, endpoint: Endpoint[MessagesRow], asked: str, sent: str) -> None:
-    settled.notices.append(
-        Notice(
-            "reasoning_effort_mapped",
-            f"{endpoint.row.name} model {endpoint.model!r} does not know the effort {asked!r}; {sent!r} was sent",
-            {"vendor": endpoint.row.name, "model": endpoint.model, "asked": asked, "sent": sent},
-        )
-    )

@@ -14,9 +14,7 @@ Decisions the wire leaves to us:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from typing import NoReturn
 
 from agentforge.errors import ToolArgumentsError
 from agentforge.model import (
@@ -31,7 +29,7 @@ from agentforge.model import (
     ToolExecutionRequest,
     ToolExecutionResultMessage,
 )
-from agentforge.provider import call_id_of, dump_bytes, dump_text, utf8
+from agentforge.provider import call_id_of, dump_bytes, dump_text, is_object, utf8
 from agentforge_anthropic.wire.media import content_blocks, is_said
 from agentforge_anthropic.wire.shape import MessagesTurnShape
 
@@ -161,19 +159,7 @@ def _input(call: ToolExecutionRequest) -> str:
         arguments = call.arguments_as_map()
     except ToolArgumentsError:
         return dump_text({INVALID_ARGUMENTS: text})
-    try:
-        if isinstance(_load(text), dict):
-            return text  # as it came
-    except (ValueError, RecursionError):
-        pass  # mended when it was read
-    return dump_text(arguments)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_load = json.JSONDecoder(parse_constant=_no_constant).decode
+    return text if is_object(text) else dump_text(arguments)  # as it came, or as it was mended when it was read
 
 
 def _result(message: ToolExecutionResultMessage, shape: MessagesTurnShape, notices: list[Notice]) -> bytes:

@@ -6,21 +6,18 @@ ids, as a server that finds an id of its own asks for the reasoning that it was 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from agentforge.errors import ToolArgumentsError
 from agentforge.model import AiMessage, Notice, TextContent, ThinkingContent, ToolExecutionRequest
-from agentforge.provider import call_id_of, dump_text
+from agentforge.provider import call_id_of
 from agentforge_openai.responses.items import CALLS
 from agentforge_openai.responses.shape import ItemShape
 from agentforge_openai.responses.state import INPUT, TEXT_KEYS, own_state, response_id_of
+from agentforge_openai.wire.turns import sent_arguments
 
-__all__ = ("INVALID_ARGUMENTS", "assistant_items")
-
-#: The key under which the text of unreadable arguments is replayed.
-INVALID_ARGUMENTS = "invalid_arguments"
+__all__ = ("assistant_items",)
 
 _NOT_TAKEN = "by its name the model takes none; encrypted_reasoning says otherwise"
 _NOT_WHOLE = "it came without its content; for a model that reasons set encrypted_reasoning"
@@ -129,7 +126,7 @@ def _call(call: ToolExecutionRequest, state: Mapping[str, Any], shape: ItemShape
         wire["input"] = _free_text(call)
         wire.pop("status", None)  # the one item that has it in answers only
     else:
-        wire["arguments"] = _arguments(call)
+        wire["arguments"] = sent_arguments(call)
     return wire
 
 
@@ -139,23 +136,3 @@ def _free_text(call: ToolExecutionRequest) -> str:
     except (ToolArgumentsError, KeyError):
         return call.arguments
     return value if isinstance(value, str) else call.arguments
-
-
-def _arguments(call: ToolExecutionRequest) -> str:
-    text = call.arguments
-    try:
-        if isinstance(_load(text), dict):
-            return text
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return dump_text(call.arguments_as_map())
-    except ToolArgumentsError:
-        return dump_text({INVALID_ARGUMENTS: text})
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_load = json.JSONDecoder(parse_constant=_no_constant).decode

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from agentforge.model import Notice, ResponseFormat, ToolChoice
-from agentforge.provider import (
-    Endpoint,
-    Settled,
-    ToolBlock,
-    alias_of,
-    complete_schema,
-    dump_bytes,
-    held_schema,
-    parallel_beside_strict,
-)
+from agentforge.provider import Endpoint, Settled, ToolBlock, alias_of, dump_bytes
 from agentforge_openai.profile import VendorRow
 from agentforge_openai.responses.tools import encode_tools
-from agentforge_openai.wire.head import FORMAT_NAMES
+from agentforge_openai.wire.head import parallel_flag, schema_format
 
-__all__ = ("ENCRYPTED", "body_fields", "joined_fields", "tool_list")
+__all__ = ("ENCRYPTED", "body_fields", "tool_list")
 
 #: What is asked for so that reasoning can go back to a server that keeps nothing.
 ENCRYPTED = "reasoning.encrypted_content"
@@ -43,7 +33,7 @@ def body_fields(
         "max_output_tokens": parameters.max_output_tokens,
         "seed": parameters.seed,
         "tool_choice": _tool_choice(parameters.tool_choice, endpoint.profile.tool_name_pattern),
-        "parallel_tool_calls": _parallel(settled, endpoint, tools.strict, notices),
+        "parallel_tool_calls": parallel_flag(settled, endpoint, strict=tools.strict, notices=notices),
         **own,
         "reasoning": {**({"effort": effort} if effort else {}), **_object(own.get("reasoning"))} or None,
         "text": {"format": form} if form is not None else None,
@@ -62,12 +52,6 @@ def body_fields(
     return body
 
 
-def joined_fields(body: Mapping[str, object], block: bytes) -> bytes:
-    """The fields and the tools as they stand behind another field."""
-    rest = b"".join(b"," + dump_bytes(name) + b":" + dump_bytes(value) for name, value in body.items())
-    return rest + b',"tools":' + block if block else rest
-
-
 def tool_list(settled: Settled, endpoint: Endpoint[VendorRow], tools: ToolBlock) -> bytes:
     """Our tools, then those of custom parameters as they are. One of these with the name of ours (such as a custom tool
     with a grammar) stands in its place, so that the call comes in that form and our tool runs."""
@@ -81,13 +65,6 @@ def tool_list(settled: Settled, endpoint: Endpoint[VendorRow], tools: ToolBlock)
     block = tools.body if len(kept) == len(offered) else encode_tools(kept, endpoint).body
     theirs = dump_bytes(list(more))
     return block[:-1] + b"," + theirs[1:] if kept else theirs
-
-
-def _parallel(settled: Settled, endpoint: Endpoint[VendorRow], strict: bool, notices: list[Notice]) -> bool | None:
-    refused_by = endpoint.row.refuses_parallel_flag
-    if refused_by is not None and re.search(refused_by, endpoint.model):
-        return settled.parameters.parallel_tool_calls
-    return parallel_beside_strict(settled, endpoint, strict, notices)
 
 
 def _tool_choice(choice: ToolChoice | None, pattern: str) -> object:
@@ -108,18 +85,7 @@ def _text_format(
         return None
     if wanted.type == "json":
         return {"type": "json_object"}
-    schema: Mapping[str, object] = complete_schema(wanted.schema or {})
-    strict = wanted.strict
-    if strict:
-        held = held_schema(schema, f"response format {wanted.name!r}", endpoint, notices)
-        strict = held is not None
-        schema = held if held is not None else schema
-    made: dict[str, object] = {"type": "json_schema", "name": alias_of(wanted.name, FORMAT_NAMES), "schema": schema}
-    if wanted.description:
-        made["description"] = wanted.description
-    if strict is not None:
-        made["strict"] = strict
-    return made
+    return {"type": "json_schema", **schema_format(wanted, endpoint, notices)}
 
 
 def _object(value: object) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from agentforge.model import (
     TokenUsage,
     ToolExecutionRequest,
 )
-from agentforge.provider import Answering
+from agentforge.provider import MENDED, Answering
 from agentforge_openai.responses.finish import finish_of
 from agentforge_openai.responses.items import (
     CALLS,
@@ -35,9 +35,6 @@ from agentforge_openai.wire.citations import Sources
 
 __all__ = ("Reply", "ResponsesAnswering")
 
-_MENDED = Notice(
-    "number_not_finite", "the reply holds a number that JSON has not (NaN or infinite); null was put in its place"
-)
 # Items that ask the caller to do something, for which we have no form.
 _FOR_THE_CALLER = frozenset(
     {"computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request"}
@@ -173,7 +170,7 @@ class Reply:
         if notice is not None:
             notices.append(notice)
         if self.mended:
-            notices.append(_MENDED)
+            notices.append(MENDED)
         return ChatResponse(
             ai_message=AiMessage(parts, provider_state=self._turn_state()),
             finish_reason=reason,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any
 
 from agentforge.errors import ProtocolError
 from agentforge.http import request_id_of, unexpected_answer
 from agentforge.masking import Secrets
 from agentforge.model import ChatResponse
-from agentforge.provider import load, load_mended
 from agentforge_openai.responses.errors import error_of
 from agentforge_openai.responses.reply import Reply, ResponsesAnswering
+from agentforge_openai.wire.response import read_body
 
 __all__ = ("decode_response",)
 
@@ -30,7 +28,9 @@ def decode_response(
 
     Raises `ProtocolError` for what is no answer of this form, and the error that a failed response means.
     """
-    body, mended = _object(content, headers, secrets)
+    body, mended = read_body(content)
+    if not isinstance(body, dict):
+        raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=secrets)
     if body.get("error") or body.get("status") == "failed" or body.get("type") == "error":
         raise error_of(body, headers=headers, secrets=secrets)
     if not isinstance(body.get("output"), list):
@@ -44,17 +44,3 @@ def decode_response(
     reply.add_body(body)
     reply.add_output()
     return reply.response(raw_body=content)
-
-
-def _object(content: bytes, headers: Mapping[str, str], secrets: Secrets | None) -> tuple[dict[str, Any], bool]:
-    """The body, and whether numbers in it had to be replaced."""
-    body: Any = None
-    mended = False
-    try:
-        body = load(content.decode())
-    except (ValueError, RecursionError):
-        with suppress(ValueError, RecursionError):
-            body, mended = load_mended(content)  # another encoding, or numbers that are none
-    if not isinstance(body, dict):
-        raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=secrets)
-    return body, mended

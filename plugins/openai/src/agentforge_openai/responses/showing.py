@@ -134,14 +134,10 @@ class Showing:
     def begun(self, at: int, item: dict[str, Any]) -> list[ChatEvent]:
         """An item begins."""
         if item.get("type") in CALLS:
-            return self.opened(at, item)
+            call = self._open(at, item)
+            return [] if call.held else [ToolCallDelta(call.index, call.id, call.name, "")]
         self._begun[at] = item
         return []
-
-    def opened(self, at: int, item: dict[str, Any]) -> list[ChatEvent]:
-        """A call begins."""
-        call = self._open(at, item)
-        return [] if call.held else [ToolCallDelta(call.index, call.id, call.name, "")]
 
     def _open(self, at: int, item: dict[str, Any]) -> _OpenCall:
         known = self._calls.get(at)

@@ -14,11 +14,12 @@ from agentforge.errors import ProtocolError
 from agentforge.http import request_id_of
 from agentforge.masking import Secrets
 from agentforge.model import ChatEvent, ResponseDone, UsageEvent
-from agentforge.provider import MAX_BODY_BYTES, EventStreamDecoder, dump_arguments, joined_text, load, load_mended
+from agentforge.provider import MAX_BODY_BYTES, EventStreamDecoder, dump_arguments, joined_text, load
 from agentforge_openai.responses.errors import error_of
 from agentforge_openai.responses.items import is_item
 from agentforge_openai.responses.reply import Reply, ResponsesAnswering
 from agentforge_openai.responses.showing import Showing
+from agentforge_openai.wire.response import read_mended
 
 __all__ = ("ResponsesDecoder",)
 
@@ -77,7 +78,8 @@ class ResponsesDecoder(EventStreamDecoder):
         try:
             event = load(data.decode())
         except (ValueError, RecursionError):
-            event = self._mended(data)
+            event, mended = read_mended(data)
+            self._reply.mended = self._reply.mended or mended
         if not isinstance(event, dict):
             if kind == "error":
                 event = {"message": data.decode("utf-8", "replace")}
@@ -92,15 +94,6 @@ class ResponsesDecoder(EventStreamDecoder):
         handler = _HANDLERS.get(said)
         if handler is not None:
             handler(self, event, events)
-
-    def _mended(self, data: bytes) -> object:
-        """An event with numbers that JSON has not; ``None`` for one that is no JSON at all."""
-        try:
-            event, mended = load_mended(data.decode())
-        except (ValueError, RecursionError):
-            return None
-        self._reply.mended = self._reply.mended or mended
-        return event
 
     # -- events ----------------------------------------------------------------------------------
 

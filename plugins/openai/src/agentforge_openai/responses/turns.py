@@ -4,9 +4,7 @@ Decisions the wire leaves to us:
 
 - A system message inside the conversation is an item in its place; those at its beginning are the instructions (see
   `agentforge_openai.responses.joining`).
-- The wire has no error flag. An error result starts with ``Error: `` unless its first 80 characters say "error".
-- Argument text that is not a JSON object would make every later request fail. What our parser can read is sent as it
-  was read; anything else stays visible to the model as ``{"invalid_arguments": "the text"}``.
+- Errors of tools and unreadable arguments are told as in the other form; see `agentforge_openai.wire.turns`.
 """
 
 from __future__ import annotations
@@ -15,8 +13,6 @@ from agentforge.model import (
     ChatMessage,
     Notice,
     SystemMessage,
-    TextContent,
-    ThinkingContent,
     ToolExecutionResultMessage,
     UserMessage,
 )
@@ -24,12 +20,13 @@ from agentforge.provider import call_id_of, dump_bytes, dump_text, utf8
 from agentforge_openai.responses.assistant import assistant_items
 from agentforge_openai.responses.content import content_of, wire_part
 from agentforge_openai.responses.shape import ItemShape
+from agentforge_openai.wire.media import media_of
+from agentforge_openai.wire.turns import attached_to, lacks_error_mark, result_text
 
 __all__ = ("RESULT", "encode_media", "encode_turn")
 
 #: How the item of a result begins; that of a custom tool's result begins otherwise, which only its turn knows.
 RESULT = b'{"type":"function_call_output"'
-_FOLLOWS = "The result follows in the next user message."
 
 
 def encode_turn(message: ChatMessage, shape: ItemShape, notices: list[Notice]) -> bytes:
@@ -54,22 +51,15 @@ def encode_turn(message: ChatMessage, shape: ItemShape, notices: list[Notice]) -
 
 def encode_media(message: ToolExecutionResultMessage, shape: ItemShape, notices: list[Notice]) -> bytes:
     """The user message that carries a result's media where they cannot stand in the result; else empty."""
-    media = [part for part in message.contents if not isinstance(part, (TextContent, ThinkingContent))]
+    media = media_of(message.contents)
     if not media or shape.output_media:
         return b""
-    identity = call_id_of(message.id, shape.call_id_pattern)
-    head = {"type": "input_text", "text": f"Attached to the result of {message.tool_name} (call {identity}):"}
+    head = {"type": "input_text", "text": attached_to(message, shape)}
     return dump_bytes({"role": "user", "content": [head, *(wire_part(part, shape, notices) for part in media)]})
 
 
 def _output(message: ToolExecutionResultMessage, shape: ItemShape, notices: list[Notice]) -> object:
-    text = message.text
-    has_media = any(not isinstance(part, (TextContent, ThinkingContent)) for part in message.contents)
-    marked = message.is_error and "error" not in text[:80].lower()
-    if has_media and shape.output_media:
-        content = content_of(message.contents, shape, notices)
-        assert isinstance(content, list)
-        return [{"type": "input_text", "text": "Error:"}, *content] if marked else content
-    if has_media and not text:
-        text = _FOLLOWS
-    return f"Error: {text}" if marked else text
+    if not (shape.output_media and media_of(message.contents)):
+        return result_text(message)
+    content = content_of(message.contents, shape, notices)
+    return [{"type": "input_text", "text": "Error:"}, *content] if lacks_error_mark(message) else content

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agentforge.model import TokenUsage
+from agentforge_openai.wire.usage import count_of
 
 __all__ = ("decode_usage",)
 
@@ -19,21 +20,15 @@ def decode_usage(raw: Mapping[str, object]) -> TokenUsage:
     """
     read, made = _details(raw.get("input_tokens_details")), _details(raw.get("output_tokens_details"))
     return TokenUsage(
-        _count(raw.get("input_tokens")),
-        _count(raw.get("output_tokens")),
-        _count(raw.get("total_tokens")),
-        _count(read.get("cached_tokens")),
-        _count(read.get("cache_write_tokens")),
-        _count(made.get("reasoning_tokens")),
+        count_of(raw.get("input_tokens")),
+        count_of(raw.get("output_tokens")),
+        count_of(raw.get("total_tokens")),
+        count_of(read.get("cached_tokens")),
+        count_of(read.get("cache_write_tokens")),
+        count_of(made.get("reasoning_tokens")),
         raw,
     )
 
 
 def _details(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else _NOTHING
-
-
-def _count(value: object) -> int | None:
-    if type(value) is int or value is None:
-        return value
-    return int(value) if isinstance(value, float) and value.is_integer() else None

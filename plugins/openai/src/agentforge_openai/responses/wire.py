@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from agentforge.model import ChatMessage, ChatRequestParameters, Notice, ToolExecutionResultMessage, ToolSpecification
 from agentforge.provider import Endpoint, Head, Pieces, Settled, ToolBlock, Wire, dump_bytes, leave_out, settle
+from agentforge_openai.capabilities import is_thinking
 from agentforge_openai.responses.form import reasons
-from agentforge_openai.responses.head import ENCRYPTED, body_fields, joined_fields, tool_list
+from agentforge_openai.responses.head import ENCRYPTED, body_fields, tool_list
 from agentforge_openai.responses.joining import extend_input, join_input
 from agentforge_openai.responses.shape import ItemShape
 from agentforge_openai.responses.tools import encode_tools
 from agentforge_openai.responses.turns import encode_media, encode_turn
+from agentforge_openai.wire.head import joined_fields
 
 __all__ = ("ResponsesWire",)
 
@@ -45,19 +46,10 @@ class ResponsesWire(Wire[ItemShape]):
 
     def settle(self, parameters: ChatRequestParameters, endpoint: Endpoint[Any]) -> Settled:
         """The parameters as this endpoint can take them. Raises `UnsupportedFeatureError`."""
-        rule, effort = endpoint.row.thinking, parameters.reasoning_effort
-        thinking = rule is not None and (
-            effort != "none" if effort is not None else re.search(rule.models, endpoint.model) is not None
-        )
+        thinking = is_thinking(parameters, endpoint.row, endpoint.model)
         settled = settle(parameters, endpoint, thinking=thinking, reserved=self.RESERVED)
         if settled.parameters.stop:
-            leave_out(
-                settled,
-                endpoint,
-                "stop",
-                "stop texts on this API",
-                "Leave stop unset.",
-            )
+            leave_out(settled, endpoint, "stop", "stop texts on this API", "Leave stop unset.")
             settled.change(stop=None)
         return settled
 

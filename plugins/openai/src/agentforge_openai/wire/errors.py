@@ -94,8 +94,6 @@ def _refined(error: ModelError) -> ModelError:
         error.next_step = "The model made a call that its tools do not allow; ask again, or loosen tool_choice."
     elif "must contain the word 'json'" in error.message:
         error.next_step = "Say in a message that the answer is to be JSON; JSON mode wants the word to stand there."
-    elif details.get("param") == "reasoning_effort":
-        error.next_step = "Set reasoning_effort='none', or use the vendor's Responses API for this model."
     elif "enable-auto-tool-choice" in error.message:
         error.next_step = (
             "Start the server with --enable-auto-tool-choice and --tool-call-parser, or use tool_mode='json_schema'."

@@ -1,4 +1,5 @@
-"""All of a request body but its messages, made once for one set of parameters."""
+"""All of a request body but its messages, made once for one set of parameters; and the fields that the Responses form
+writes alike."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from agentforge.provider import (
 from agentforge_openai.profile import VendorRow
 from agentforge_openai.wire.shape import ChatTurnShape
 
-__all__ = ("FORMAT_NAMES", "encode_head")
+__all__ = ("FORMAT_NAMES", "encode_head", "joined_fields", "parallel_flag", "schema_format")
 
 #: What the name of a response format must match; others are sent under one that does.
 FORMAT_NAMES = r"^[a-zA-Z0-9_-]{1,64}$"
@@ -40,9 +41,7 @@ def encode_head(
         block = block[:-1] + b"," + dump_bytes(list(more))[1:] if block else dump_bytes(list(more))
     body.update(custom)
     model = body.pop("model")
-    rest = b"".join(b"," + dump_bytes(name) + b":" + dump_bytes(value) for name, value in body.items())
-    if block:
-        rest += b',"tools":' + block
+    rest = joined_fields(body, block)
     stream = b',"stream":true'
     if endpoint.row.stream_usage:
         stream += b',"stream_options":{"include_usage":true}'
@@ -72,17 +71,10 @@ def _fields(
         "reasoning_effort": parameters.reasoning_effort if settled.sends_effort else None,
         "response_format": _response_format(parameters.response_format, endpoint, notices),
         "tool_choice": _tool_choice(parameters.tool_choice, endpoint.profile.tool_name_pattern),
-        "parallel_tool_calls": _parallel(settled, endpoint, tools.strict, notices),
+        "parallel_tool_calls": parallel_flag(settled, endpoint, strict=tools.strict, notices=notices),
         **settled.extra,
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _parallel(settled: Settled, endpoint: Endpoint[VendorRow], strict: bool, notices: list[Notice]) -> bool | None:
-    refused_by = endpoint.row.refuses_parallel_flag
-    if refused_by is not None and re.search(refused_by, endpoint.model):
-        return settled.parameters.parallel_tool_calls
-    return parallel_beside_strict(settled, endpoint, strict, notices)
 
 
 def _tool_choice(choice: ToolChoice | None, pattern: str) -> object:
@@ -102,15 +94,36 @@ def _response_format(wanted: ResponseFormat | None, endpoint: Endpoint[VendorRow
         return None
     if wanted.type == "json":
         return {"type": "json_object"}
+    return {"type": "json_schema", "json_schema": schema_format(wanted, endpoint, notices)}
+
+
+def joined_fields(body: Mapping[str, object], tools: bytes) -> bytes:
+    """The fields and the encoded tools (may be empty) as they stand behind another field."""
+    rest = b"".join(b"," + dump_bytes(name) + b":" + dump_bytes(value) for name, value in body.items())
+    return rest + b',"tools":' + tools if tools else rest
+
+
+def parallel_flag(
+    settled: Settled, endpoint: Endpoint[VendorRow], *, strict: bool, notices: list[Notice]
+) -> bool | None:
+    """The flag for parallel calls; ``strict``: a tool goes out strict. Raises `UnsupportedFeatureError`."""
+    refused_by = endpoint.row.refuses_parallel_flag
+    if refused_by is not None and re.search(refused_by, endpoint.model):
+        return settled.parameters.parallel_tool_calls
+    return parallel_beside_strict(settled, endpoint, strict, notices)
+
+
+def schema_format(wanted: ResponseFormat, endpoint: Endpoint[VendorRow], notices: list[Notice]) -> dict[str, object]:
+    """Name, schema, description and ``strict`` of a response format of the type ``json_schema``."""
     schema: Mapping[str, object] = complete_schema(wanted.schema or {})
     strict = wanted.strict
     if strict:
         held = held_schema(schema, f"response format {wanted.name!r}", endpoint, notices)
         strict = held is not None
         schema = held if held is not None else schema
-    inner: dict[str, object] = {"name": alias_of(wanted.name, FORMAT_NAMES), "schema": schema}
+    made: dict[str, object] = {"name": alias_of(wanted.name, FORMAT_NAMES), "schema": schema}
     if wanted.description:
-        inner["description"] = wanted.description
+        made["description"] = wanted.description
     if strict is not None:
-        inner["strict"] = strict
-    return {"type": "json_schema", "json_schema": inner}
+        made["strict"] = strict
+    return made

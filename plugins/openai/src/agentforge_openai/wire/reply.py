@@ -13,13 +13,12 @@ from agentforge.model import (
     AiMessage,
     ChatResponse,
     Content,
-    Notice,
     ProviderState,
     TextContent,
     TokenUsage,
     ToolExecutionRequest,
 )
-from agentforge.provider import Answering, dump_arguments, joined_text
+from agentforge.provider import MENDED, Answering, dump_arguments, joined_text
 from agentforge_openai.wire.citations import Sources
 from agentforge_openai.wire.finish import finish_of
 from agentforge_openai.wire.reasoning import FIELDS, Reasoning
@@ -43,9 +42,6 @@ _MESSAGE_EXTRAS = ("extra_content", "thought_signature", "thinking_blocks", "pro
 CALL_EXTRAS = frozenset(_CALL_EXTRAS)
 #: Those of a message.
 MESSAGE_EXTRAS = frozenset(_MESSAGE_EXTRAS)
-_MENDED = Notice(
-    "number_not_finite", "the reply holds a number that JSON has not (NaN or infinite); null was put in its place"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +217,7 @@ class Reply:
         reason, notice = finish_of(self.finish_word, has_calls=bool(calls), refused=bool(refusal))
         notices = answering.notices if notice is None else (*answering.notices, notice)
         if self.mended:
-            notices += (_MENDED,)
+            notices += (MENDED,)
         return ChatResponse(
             ai_message=AiMessage(
                 [*parts, *calls],

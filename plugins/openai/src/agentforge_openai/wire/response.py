@@ -1,9 +1,8 @@
-"""A plain answer to a `ChatResponse`."""
+"""A plain answer to a `ChatResponse`; and how answers are read as JSON, whatever their form."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from agentforge.errors import ProtocolError
@@ -15,7 +14,7 @@ from agentforge_openai.wire.calls import CallCollector
 from agentforge_openai.wire.errors import error_in_answer, holds_error
 from agentforge_openai.wire.reply import ChatAnswering, Reply, first_choice, whole_call
 
-__all__ = ("decode_response",)
+__all__ = ("decode_response", "read_body", "read_mended")
 
 _NO_HEADERS: Mapping[str, str] = {}
 
@@ -31,7 +30,11 @@ def decode_response(
 
     Raises `ProtocolError` for what is no Chat Completions answer, and the error that an ``error`` in the body means.
     """
-    body, mended = _object(content, headers, secrets)
+    body, mended = read_body(content)
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    if not isinstance(body, dict):
+        raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=secrets)
     if holds_error(body):
         raise error_in_answer(body, headers=headers, secrets=secrets)
     choices = body.get("choices")
@@ -61,22 +64,6 @@ def decode_response(
     return reply.response(answering, raw_body=content)
 
 
-def _object(content: bytes, headers: Mapping[str, str], secrets: Secrets | None) -> tuple[dict[str, Any], bool]:
-    """The body, and whether numbers in it had to be replaced."""
-    body: Any = None
-    mended = False
-    try:
-        body = load(content.decode())
-    except (ValueError, RecursionError):
-        with suppress(ValueError, RecursionError):
-            body, mended = load_mended(content)  # another encoding, or numbers that are none
-    if isinstance(body, list) and len(body) == 1:
-        body = body[0]
-    if not isinstance(body, dict):
-        raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=secrets)
-    return body, mended
-
-
 def _content(message: Mapping[str, Any], reply: Reply) -> None:
     content, refusal = message.get("content"), message.get("refusal")
     if isinstance(content, str):
@@ -103,3 +90,24 @@ def _calls(message: Mapping[str, Any], reply: Reply, answering: ChatAnswering) -
                 one = CallCollector([], splits_names=answering.splits_names)
                 one.add(item)
                 reply.calls += one.calls
+
+
+def read_body(content: bytes) -> tuple[Any, bool]:
+    """The value of a plain answer's body, and whether numbers in it were replaced; ``None`` for no JSON at all."""
+    try:
+        return load(content.decode()), False
+    except (ValueError, RecursionError):
+        return read_mended(content)
+
+
+def read_mended(content: bytes | str) -> tuple[Any, bool]:
+    """What could not be read strictly: another encoding, or numbers that are none, which become null, and whether
+    there was one; ``None`` for no JSON at all.
+
+    >>> read_mended('{"cost": NaN}'), read_mended("<html>")
+    (({'cost': None}, True), (None, False))
+    """
+    try:
+        return load_mended(content)
+    except (ValueError, RecursionError):
+        return None, False

@@ -18,17 +18,17 @@ from agentforge.model import (
     ToolCallReady,
     UsageEvent,
 )
-from agentforge.provider import EventStreamDecoder, HeldHalf, is_object, joined_text, load, load_mended
+from agentforge.provider import MAX_BODY_BYTES, EventStreamDecoder, HeldHalf, is_object, joined_text, load
 from agentforge_openai.wire.calls import CallCollector
 from agentforge_openai.wire.errors import error_in_answer, holds_error
 from agentforge_openai.wire.reply import ChatAnswering, Reply, first_choice
+from agentforge_openai.wire.response import read_mended
 
 __all__ = ("StreamDecoder",)
 
 _NO_HEADERS: Mapping[str, str] = {}
 # What some servers send as the reason of every chunk before the last.
 _NOT_YET = ("", "null")
-_MAX_BYTES = 64 * 1024 * 1024
 
 
 class StreamDecoder(EventStreamDecoder):
@@ -46,7 +46,7 @@ class StreamDecoder(EventStreamDecoder):
         status: int = 200,
         headers: Mapping[str, str] = _NO_HEADERS,
         secrets: Secrets | None = None,
-        max_bytes: int = _MAX_BYTES,
+        max_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         self._answering = answering
         super().__init__(status=status, headers=headers, secrets=secrets, max_bytes=max_bytes)
@@ -108,7 +108,8 @@ class StreamDecoder(EventStreamDecoder):
         try:
             chunk = load(data.decode())
         except (ValueError, RecursionError):
-            chunk = self._mended(data)
+            chunk, mended = read_mended(data)
+            self._reply.mended = self._reply.mended or mended
         if not isinstance(chunk, dict):
             raise self._no_object()
         first = first_choice(chunk.get("choices"))
@@ -117,15 +118,6 @@ class StreamDecoder(EventStreamDecoder):
         if first is not None and first.get("error"):
             raise self._failure(first)
         self._chunk(chunk, first or None, events)
-
-    def _mended(self, data: bytes) -> object:
-        """An event with numbers that JSON has not; ``None`` for one that is no JSON at all."""
-        try:
-            chunk, mended = load_mended(data.decode())
-        except (ValueError, RecursionError):
-            return None
-        self._reply.mended = self._reply.mended or mended
-        return chunk
 
     def _fail(self, data: bytes) -> None:
         """Raise for an event that is named an error, whatever its data are."""

@@ -7,6 +7,8 @@ Decisions the wire leaves to us:
 - The wire has no error flag. An error result starts with ``Error: `` unless its first 80 characters say "error".
 - Argument text that is not a JSON object would make every later request fail. What our parser can read is sent as it
   was read; anything else stays visible to the model as ``{"invalid_arguments": "the text"}``.
+
+The last two hold of the Responses form as well, which takes them from here.
 """
 
 from __future__ import annotations
@@ -26,15 +28,21 @@ from agentforge.model import (
     ToolExecutionRequest,
     ToolExecutionResultMessage,
 )
-from agentforge.provider import alias_of, call_id_of, dump_bytes, dump_text, utf8
-from agentforge_openai.wire.media import user_content, wire_part
+from agentforge.provider import TurnShape, alias_of, call_id_of, dump_bytes, dump_text, utf8
+from agentforge_openai.wire.media import media_of, user_content, wire_part
 from agentforge_openai.wire.reply import CALL_EXTRAS, MESSAGE_EXTRAS
 from agentforge_openai.wire.shape import ChatTurnShape
 
-__all__ = ("INVALID_ARGUMENTS", "encode_result_media", "encode_turn")
+__all__ = (
+    "attached_to",
+    "encode_result_media",
+    "encode_turn",
+    "lacks_error_mark",
+    "result_text",
+    "sent_arguments",
+)
 
-#: The key under which the text of unreadable arguments is replayed.
-INVALID_ARGUMENTS = "invalid_arguments"
+_INVALID_ARGUMENTS = "invalid_arguments"
 
 
 def encode_turn(message: ChatMessage, shape: ChatTurnShape, notices: list[Notice]) -> bytes:
@@ -46,7 +54,7 @@ def encode_turn(message: ChatMessage, shape: ChatTurnShape, notices: list[Notice
         return dump_bytes(_assistant(message, shape, notices))
     if isinstance(message, ToolExecutionResultMessage):
         identity = call_id_of(message.id, shape.call_id_pattern)
-        content = dump_text(_result_text(message))
+        content = dump_text(result_text(message))
         return utf8(f'{{"role":"tool","tool_call_id":{dump_text(identity)},"content":{content}}}')
     if isinstance(message, SystemMessage):
         return dump_bytes({"role": "system", "content": _system_text(message, shape)})
@@ -72,14 +80,11 @@ def _user_name(name: str, shape: ChatTurnShape, notices: list[Notice]) -> str:
 
 def encode_result_media(message: ToolExecutionResultMessage, shape: ChatTurnShape, notices: list[Notice]) -> bytes:
     """The user message that carries a result's media; empty when it has none."""
-    media = [part for part in message.contents if not isinstance(part, (TextContent, ThinkingContent))]
+    media = media_of(message.contents)
     if not media:
         return b""
-    identity = call_id_of(message.id, shape.call_id_pattern)
-    tool = shape.wire_name(message.tool_name)
-    head = {"type": "text", "text": f"Attached to the result of {tool} (call {identity}):"}
-    parts = [wire_part(part, shape, notices) for part in media]
-    return dump_bytes({"role": "user", "content": [head, *parts]})
+    head = {"type": "text", "text": attached_to(message, shape)}
+    return dump_bytes({"role": "user", "content": [head, *(wire_part(part, shape, notices) for part in media)]})
 
 
 def _system_text(message: SystemMessage, shape: ChatTurnShape) -> str:
@@ -138,7 +143,7 @@ def _call(call: ToolExecutionRequest, shape: ChatTurnShape) -> dict[str, Any]:
     wire: dict[str, Any] = {
         "id": call_id_of(call.id, shape.call_id_pattern),
         "type": "function",
-        "function": {"name": shape.wire_name(call.name), "arguments": _arguments(call)},
+        "function": {"name": shape.wire_name(call.name), "arguments": sent_arguments(call)},
     }
     state = call.provider_state
     if shape.replay_extras and state is not None and state.provider == shape.provider:
@@ -146,7 +151,12 @@ def _call(call: ToolExecutionRequest, shape: ChatTurnShape) -> dict[str, Any]:
     return wire
 
 
-def _arguments(call: ToolExecutionRequest) -> str:
+def sent_arguments(call: ToolExecutionRequest) -> str:
+    """The text of a JSON object, the call's own where it is one.
+
+    >>> sent_arguments(ToolExecutionRequest("c", "a", '{"x":'))
+    '{"invalid_arguments":"{\\\\"x\\\\":"}'
+    """
     text = call.arguments
     try:
         if isinstance(_load(text), dict):
@@ -156,7 +166,7 @@ def _arguments(call: ToolExecutionRequest) -> str:
     try:
         return dump_text(call.arguments_as_map())
     except ToolArgumentsError:
-        return dump_text({INVALID_ARGUMENTS: text})
+        return dump_text({_INVALID_ARGUMENTS: text})
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -166,10 +176,21 @@ def _no_constant(name: str) -> NoReturn:
 _load = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
-def _result_text(message: ToolExecutionResultMessage) -> str:
+def lacks_error_mark(message: ToolExecutionResultMessage) -> bool:
+    """Whether this is an error whose first 80 characters do not say so."""
+    return message.is_error and "error" not in message.text[:80].lower()
+
+
+def result_text(message: ToolExecutionResultMessage) -> str:
+    """The text; of an error it starts with ``Error: `` unless it says so itself, and where there are only media it says
+    where they are."""
     text = message.text
-    if not text and any(not isinstance(part, (TextContent, ThinkingContent)) for part in message.contents):
+    if not text and media_of(message.contents):
         text = "The result follows in the next user message."
-    if message.is_error and "error" not in text[:80].lower():
-        return f"Error: {text}"
-    return text
+    return f"Error: {text}" if lacks_error_mark(message) else text
+
+
+def attached_to(message: ToolExecutionResultMessage, shape: TurnShape) -> str:
+    """What stands before the media of a result that follow in a user message of their own."""
+    identity = call_id_of(message.id, shape.call_id_pattern)
+    return f"Attached to the result of {shape.wire_name(message.tool_name)} (call {identity}):"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agentforge.model import TokenUsage
 
-__all__ = ("decode_usage",)
+__all__ = ("count_of", "decode_usage")
 
 
 def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = False) -> TokenUsage:
@@ -31,8 +31,8 @@ def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = F
         cached = get("cached_tokens")
     if type(out_detail) is dict:
         reasoning = out_detail.get("reasoning_tokens")
-    prompt, completion, total = _count(prompt), _count(completion), _count(total)
-    cached, written, reasoning = _count(cached), _count(written), _count(reasoning)
+    prompt, completion, total = count_of(prompt), count_of(completion), count_of(total)
+    cached, written, reasoning = count_of(cached), count_of(written), count_of(reasoning)
     if (
         reasoning_only_in_total
         and not reasoning
@@ -46,9 +46,8 @@ def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = F
     return TokenUsage(prompt, completion, total, cached, written, reasoning, raw)
 
 
-def _count(value: object) -> int | None:
+def count_of(value: object) -> int | None:
+    """The number as a whole one; ``None`` for what is none."""
     if type(value) is int or value is None:
         return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return None
+    return int(value) if isinstance(value, float) and value.is_integer() else None
