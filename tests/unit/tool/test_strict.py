@@ -12,7 +12,6 @@ import pytest
 from pydantic import BaseModel
 
 from agentforge.tool.spec import STANDARD, SchemaNote, check_portable_strict, compile_schema, tool_specification_from
-from agentforge.tool.spec.reshaping import Reshaper
 
 STRING, INTEGER, NULL = ({"type": kind} for kind in ("string", "integer", "null"))
 
@@ -478,25 +477,3 @@ def test_a_definition_that_is_among_others_itself_is_a_problem(key: str) -> None
     made = compile_schema({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": circle}})
 
     assert {problem.code for problem in made.problems} & {"recursion", "too_large"}
-
-
-def test_an_alternative_that_no_value_fits_says_nothing_of_null() -> None:
-    """Null for the property means "not given" as without it."""
-    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, False]}}}
-    reshaper = Reshaper(schema, text_to_number=False, drop_nulls=True)
-
-    assert reshaper.reshape({"a": None}) == {}
-    assert reshaper.reshape({"a": "x"}) == {"a": "x"}
-
-
-def test_alternatives_that_hold_what_lists_them_have_an_end() -> None:
-    """As in real descriptions: a base lists its kinds, and each kind holds all of the base."""
-    own = {"type": "object", "properties": {"label": {"type": "string"}}}
-    schema = {
-        "type": "object",
-        "properties": {"action": {"$ref": "#/$defs/Action"}},
-        "$defs": {"Action": {"anyOf": [{"allOf": [{"$ref": "#/$defs/Action"}, own]}, own]}},
-    }
-
-    assert compile_schema(schema).problems
-    assert Reshaper(schema, text_to_number=False, drop_nulls=True).reshape({"action": None}) is not None
