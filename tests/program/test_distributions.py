@@ -243,4 +243,17 @@ def test_python_code_is_kept_from_nothing_either(target: Path, tmp_path: Path) -
     done = python("-c", work, cwd=tmp_path, target=target)
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "['anthropic', 'failing_hook', 'good', 'http', 'local', 'mcp', 'openai', 'slow']"
+    names = [
+        "anthropic",
+        "dashscope",
+        "failing_hook",
+        "gemini",
+        "good",
+        "http",
+        "local",
+        "mcp",
+        "ollama",
+        "openai",
+        "slow",
+    ]
+    assert done.stdout.strip() == str(names)

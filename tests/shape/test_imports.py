@@ -25,6 +25,9 @@ HEAVY = (
 # To list plugins takes the metadata of distributions, which is half of an e-mail library.
 MODULES = {
     "import agentforge_anthropic": 290,
+    "import agentforge_dashscope": 290,
+    "import agentforge_gemini": 290,
+    "import agentforge_ollama": 290,
     "import agentforge_openai": 290,
     "import agentforge.testing": 260,  # no program needs it
     "import agentforge.plugin; agentforge.plugin.Plugins().states()": 300,
@@ -56,9 +59,12 @@ def _loaded_by(statement: str) -> set[str]:
         "import agentforge.container",
         "import agentforge.testing",
         "import agentforge_anthropic",
+        "import agentforge_dashscope",
+        "import agentforge_gemini",
         "import agentforge_http",
         "import agentforge_local",
         "import agentforge_mcp",
+        "import agentforge_ollama",
         "import agentforge_openai",
     ],
 )
@@ -71,7 +77,17 @@ def test_importing_loads_no_third_party(statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "plugin", ["agentforge_anthropic", "agentforge_http", "agentforge_local", "agentforge_mcp", "agentforge_openai"]
+    "plugin",
+    [
+        "agentforge_anthropic",
+        "agentforge_dashscope",
+        "agentforge_gemini",
+        "agentforge_http",
+        "agentforge_local",
+        "agentforge_mcp",
+        "agentforge_ollama",
+        "agentforge_openai",
+    ],
 )
 def test_the_core_does_not_load_a_plugin(plugin: str) -> None:
     """`import agentforge` leaves every plugin alone."""

@@ -1,0 +1,1 @@
+"""Models behind DashScope's own generation API for AgentForge: Qwen."""

@@ -1,0 +1,1 @@
+"""Models behind the generateContent API for AgentForge: Google Gemini, and the models of Vertex AI."""

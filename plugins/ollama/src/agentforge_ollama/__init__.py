@@ -1,0 +1,1 @@
+"""Models behind Ollama's own chat API for AgentForge."""
