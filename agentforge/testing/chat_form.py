@@ -13,7 +13,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
-from agentforge.testing.wire_form import mappings_in, pieces_of
+from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
 
 __all__ = ("ChatForm",)
 
@@ -27,7 +27,7 @@ _FINISH = {
 }
 
 
-class ChatForm:
+class ChatForm(WireForm):
     """Messages in, choices out. The usage comes last in a stream, where the request asks for it."""
 
     id_prefix = "chatcmpl-"

@@ -18,7 +18,7 @@ from agentforge.model.script import resolve_turn
 from agentforge.model.script_file import read_script
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.testing.chat_form import ChatForm
-from agentforge.testing.endpoint_turn import EndpointReply, EndpointTurn, error_object, read_endpoint_turn
+from agentforge.testing.endpoint_turn import EndpointReply, EndpointTurn, read_endpoint_turn
 from agentforge.testing.loopback import Connection, HttpCall, LoopbackServer
 from agentforge.testing.messages_form import MessagesForm
 from agentforge.testing.responses_form import ResponsesForm
@@ -28,12 +28,11 @@ from agentforge.tool.execution.background import BackgroundLoop
 __all__ = ("EndpointRequest", "ScriptedEndpoint")
 
 _JSON = {"content-type": "application/json"}
-_STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-#: The protocols that are spoken, by the path that asks for each.
+#: The protocols that are spoken, by the end of the path that asks for each.
 _FORMS: Mapping[str, WireForm] = {
-    "/v1/chat/completions": ChatForm(),
-    "/v1/responses": ResponsesForm(),
-    "/v1/messages": MessagesForm(),
+    "/chat/completions": ChatForm(),
+    "/responses": ResponsesForm(),
+    "/messages": MessagesForm(),
 }
 
 
@@ -122,7 +121,7 @@ class ScriptedEndpoint:
         if path == "/v1/models" and call.method == "GET":
             listed = {"object": "list", "data": [{"id": self._model, "object": "model", "owned_by": "script"}]}
             return await _send_json(connection, 200, listed)
-        form = _FORMS.get(path)
+        form = next((form for end, form in _FORMS.items() if path.endswith(end)), None)
         if form is None:
             return await _refuse(connection, 404, f"no such path: {path}")
         if call.method != "POST":
@@ -162,19 +161,19 @@ class ScriptedEndpoint:
         if turn.reply is None:
             return await _send_raw(connection, turn)
         reply = turn.reply.with_ids(form.call_ids(request.body))
-        named = request.body.get("model")
+        named = form.model_name(request.path, request.body)
         response = reply.response(
             input_characters=form.characters(request.body),
             id=f"{form.id_prefix}{number}",
             model_name=named if isinstance(named, str) else self._model,
         )
         error = reply.error if isinstance(reply.error, ModelError) else None
-        if request.body.get("stream") is not True:
+        if not form.streams(request.path, request.headers, request.body):
             if error is not None:
-                return await _send_json(connection, error.status or 500, {"error": error_object(error)})
+                return await _send_json(connection, error.status or 500, form.error(error))
             content = json.dumps(form.reply(response, request.body), ensure_ascii=False).encode()
             return await _plain(connection, turn, content)
-        return await _stream(connection, turn, form.events(response, request.body, error))
+        return await _stream(connection, turn, form.stream_type, form.events(response, request.body, error))
 
     def __repr__(self) -> str:
         return f"ScriptedEndpoint({len(self._turns)} turns, {len(self.requests)} requests)"
@@ -191,8 +190,8 @@ async def _plain(connection: Connection, turn: EndpointReply, content: bytes) ->
     return await _break(connection, turn)
 
 
-async def _stream(connection: Connection, turn: EndpointReply, events: Iterable[bytes]) -> None:
-    await connection.start(200, _STREAM)
+async def _stream(connection: Connection, turn: EndpointReply, kind: str, events: Iterable[bytes]) -> None:
+    await connection.start(200, {"content-type": kind, "cache-control": "no-cache"})
     for position, event in enumerate(events):
         if position == turn.breaks_after:
             return await _break(connection, turn)

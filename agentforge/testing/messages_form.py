@@ -13,7 +13,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
-from agentforge.testing.wire_form import mappings_in, pieces_of
+from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
 
 __all__ = ("MessagesForm",)
 
@@ -27,7 +27,7 @@ _FINISH = {
 _GROWING = {"text": "text", "thinking": "thinking", "tool_use": "input"}
 
 
-class MessagesForm:
+class MessagesForm(WireForm):
     """Messages of blocks in, blocks out. Thinking is signed, and the calls' arguments are objects; text that is no JSON
     object goes as a text, which no server sends but a script may ask for."""
 

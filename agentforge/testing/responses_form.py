@@ -13,7 +13,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
-from agentforge.testing.wire_form import mappings_in, pieces_of
+from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
 
 __all__ = ("ResponsesForm",)
 
@@ -21,7 +21,7 @@ _CREATED = 1_760_000_000
 _INCOMPLETE = {FinishReason.LENGTH: "max_output_tokens", FinishReason.CONTENT_FILTER: "content_filter"}
 
 
-class ResponsesForm:
+class ResponsesForm(WireForm):
     """Items in, items out. Reasoning is given encrypted where the request asks for it."""
 
     id_prefix = "resp_"
