@@ -13,6 +13,12 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How many examples a property runs unless it says so itself; ``--hypothesis-profile thorough`` runs many.
+settings.register_profile("suite", max_examples=40)
+settings.register_profile("thorough", max_examples=1_000, deadline=None)
+settings.load_profile("suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,10 +38,21 @@ UNCOUNTED = tuple(
 )
 
 
+#: Of how many cases of one table lines are counted: the others run the same ones.
+COUNTED_CASES = 2
+
+
+_SEEN = pytest.StashKey[dict[str, int]]()
+
+
 def is_counted(item: pytest.Item) -> bool:
-    """Whether lines are counted while a test runs: not in `UNCOUNTED`, and not of properties, each of which runs a
-    hundred examples."""
+    """Whether lines are counted while a test runs: not in `UNCOUNTED`, not of properties, each of which runs many
+    examples, and of a table only for its first cases."""
     if hasattr(getattr(item, "obj", None), "hypothesis") or item.get_closest_marker("no_cover"):
+        return False
+    seen, name = item.session.stash.setdefault(_SEEN, {}), item.nodeid.partition("[")[0]
+    seen[name] = seen.get(name, 0) + 1
+    if seen[name] > COUNTED_CASES:
         return False
     return item.path.name == "test_contract.py" or not str(item.path).startswith(UNCOUNTED)
 

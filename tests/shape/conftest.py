@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ class House:
 
     def tree(self, path: Path) -> ast.Module:
         """The syntax tree of a file."""
-        return ast.parse(path.read_text("utf-8"), str(path))
+        return _parsed(path)
 
     def name_of(self, path: Path) -> str:
         """The path as a reader of a failure wants it."""
@@ -52,6 +53,11 @@ class House:
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0, f"{self.name_of(path)}:{node.lineno}: imports are absolute"
                 yield node.module or "", tuple(alias.name for alias in node.names)
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), str(path))
 
 
 def _run_on_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:

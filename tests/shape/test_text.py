@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,15 @@ def _hits(house: Any, paths: list[Path], pattern: re.Pattern[str]) -> list[str]:
     return [
         f"{house.name_of(path)}:{number}: {line.strip()[:100]}"
         for path in paths
-        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1)
+        if pattern.search(text := _text(path))
+        for number, line in enumerate(text.splitlines(), 1)
         if pattern.search(line)
     ]
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", errors="replace")
 
 
 @pytest.mark.parametrize("what", ANYWHERE)
