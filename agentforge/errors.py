@@ -18,16 +18,19 @@ AgentForgeError
 │   ├── PermissionDeniedError              AF302   the key may not do this
 │   ├── NotFoundError                      AF303   no such model, deployment or path
 │   ├── InvalidRequestError                AF304   the provider refused the request
-│   ├── ContextLengthError                 AF305   the conversation is too long
+│   │   ├── ContextLengthError             AF305   the conversation is too long
+│   │   └── ToolUseFailedError             AF317   the provider refused the call that the model made
 │   ├── ContentFilterError                 AF306   the provider's filter blocked the request
 │   ├── RateLimitError                     AF307   too many requests or no quota
+│   │   └── LocalRateLimitError            AF316   a limit of the model's own, on this side
 │   ├── OverloadedError                    AF308   the provider failed or is overloaded
 │   ├── ModelTimeoutError (TimeoutError)   AF309   no answer in time
 │   ├── ModelConnectionError               AF310   the connection could not be made or broke
 │   ├── ProtocolError                      AF311   the answer does not fit the wire form
 │   │   └── StreamTruncatedError           AF312   the stream ended before the reply did
 │   ├── UnsupportedFeatureError            AF313   refused before the request was sent
-│   └── ToolChoiceError                    AF314   a call was required and none came
+│   ├── ToolChoiceError                    AF314   a call was required and none came
+│   └── CircuitOpenError                   AF315   not sent, as the endpoint fails for all
 ├── ToolError                              AF400
 │   ├── ToolArgumentsError                 AF401   arguments that do not fit the tool
 │   ├── ToolExecutionError                 AF402   the tool failed
@@ -73,11 +76,13 @@ __all__ = (
     "AgentForgeError",
     "ArgumentProblem",
     "AuthenticationError",
+    "CircuitOpenError",
     "ConfigurationError",
     "ContentFilterError",
     "ContextLengthError",
     "DuplicateToolError",
     "InvalidRequestError",
+    "LocalRateLimitError",
     "ModelConnectionError",
     "ModelError",
     "ModelTimeoutError",
@@ -101,6 +106,7 @@ __all__ = (
     "ToolLimitedError",
     "ToolRoundTripLimitError",
     "ToolTimeoutError",
+    "ToolUseFailedError",
     "UnknownToolError",
     "UnsupportedFeatureError",
 )
@@ -170,6 +176,8 @@ class ModelError(AgentForgeError):
         self.attempts = 1
         #: Whether the endpoint may have seen the request: not where no connection could be made.
         self.sent = True
+        #: Whether this side alone kept the request back, so that it says nothing of the endpoint.
+        self.local = False
 
     def __str__(self) -> str:
         first, *rest = super().__str__().split("\n", 1)
@@ -205,6 +213,22 @@ class ContextLengthError(InvalidRequestError):
     """The conversation does not fit into the model's context."""
 
     code = "AF305"
+
+
+class ToolUseFailedError(InvalidRequestError):
+    """The provider checked what the model made and refused it: arguments that do not fit, no call where one was
+    required, an unknown tool. A tool loop tells the model and asks again; see `failed_generation`."""
+
+    code = "AF317"
+
+    @property
+    def failed_generation(self) -> str:
+        """What the model had made, as far as the provider tells or the stream showed it; may be empty."""
+        for name in ("failed_generation", "partial_text"):
+            found = self.details.get(name)
+            if isinstance(found, str) and found:
+                return found
+        return ""
 
 
 class ContentFilterError(ModelError):
@@ -267,6 +291,33 @@ class ToolChoiceError(ModelError):
     """``tool_choice`` asked for a call and the model made none."""
 
     code = "AF314"
+
+
+class CircuitOpenError(ModelError):
+    """Not sent: so many requests to this endpoint failed that only a probe goes there now and then. ``retry_after`` are
+    the seconds until the next one, ``opened_by`` is the class of the failure that it stands for."""
+
+    code = "AF315"
+    retryable = True
+
+    def __init__(self, message: str, *, opened_by: type[ModelError] = ModelError, **further: Any) -> None:
+        super().__init__(message, **further)
+        self.opened_by = opened_by
+        self.attempts = 0
+        self.sent = False
+        self.local = True
+
+
+class LocalRateLimitError(RateLimitError):
+    """Not sent: the model's own rate limit would have it wait longer than it may; ``retry_after`` is that wait."""
+
+    code = "AF316"
+
+    def __init__(self, message: str, **further: Any) -> None:
+        super().__init__(message, **further)
+        self.attempts = 0
+        self.sent = False
+        self.local = True
 
 
 # -- tools ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from agentforge.advisor.advisor import Advised
 from agentforge.advisor.chain import Chain
 from agentforge.advisor.faults import AdvisorError
 from agentforge.advisor.model_call import ASKED
-from agentforge.errors import ConfigurationError
+from agentforge.errors import ConfigurationError, ToolUseFailedError
 from agentforge.model import (
     ChatMessage,
     ChatRequest,
@@ -150,6 +150,8 @@ class _Rounds:
         self._chain = chain
         #: Up to where the messages were sent on already.
         self._sent = 0
+        #: How many there were when the provider refused what the model made: what corrects it stays in no history.
+        self._refused_at: int | None = None
         self._runs = True
 
     async def prepare(self, number: int, request: ChatRequest) -> ChatRequest:
@@ -159,7 +161,8 @@ class _Rounds:
     async def ask(self, number: int, request: ChatRequest) -> Answer:
         """Pass the rest of the chain once."""
         advisor, chain, noted = self._advisor, self._chain, self._run.attributes
-        sent, self._sent = self._sent, len(request.messages)
+        sent, known = self._sent, self._refused_at
+        self._sent, self._refused_at = len(request.messages) if known is None else known, None
         left_out: tuple[ChatMessage, ...] = ()
         if advisor.history == "last" and sent:
             earlier = request.messages[:sent]
@@ -168,7 +171,11 @@ class _Rounds:
         noted[IN_LOOP] = left_out
         noted.pop(ASKED, None)
         held = _Held(chain.emit) if chain.emit is not None and advisor.intermediate_text == "hide" else None
-        advised = await chain.next(self._run, request, emit=chain.emit if held is None else held.put)
+        try:
+            advised = await chain.next(self._run, request, emit=chain.emit if held is None else held.put)
+        except ToolUseFailedError:
+            self._sent, self._refused_at = sent, self._sent
+            raise
         if advised.response is None:
             raise AdvisorError(
                 "an advisor inside the tool loop suspended the turn",

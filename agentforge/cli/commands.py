@@ -48,6 +48,8 @@ COMMANDS = {
         CommandEntry("doctor", "[--online]", "check the installation and the file together", f"{_HERE}.doctor"),
         CommandEntry("schema", "[-o FILE]", "write a JSON Schema of the configuration for editors", f"{_HERE}.schema"),
         CommandEntry("plugins", "[--no-load]", "list the installed plugins and what they bring", f"{_HERE}.plugins"),
+        CommandEntry("models", "[--profiles]", "list the models, or the vendors that are known", f"{_HERE}.models"),
+        CommandEntry("probe", "MODEL_BEAN [--write FILE]", "find out what a model really can", f"{_HERE}.probe"),
         CommandEntry("tools list", "", "list the tools that models are offered", f"{_HERE}.tools_list"),
         CommandEntry("tools show", "NAME", "show a tool as a model sees it", f"{_HERE}.tools_show"),
         CommandEntry("tools call", "NAME [JSON]", "call a tool as a model would", f"{_HERE}.tools_call"),

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentforge.cli.application import beans_of
+from agentforge.cli.known_rows import chat_types, model_of_row, vendor_names
 from agentforge.cli.usage import near_miss
 from agentforge.errors import AgentForgeError, ConfigurationError
-from agentforge.masking import Secrets
 
 if TYPE_CHECKING:
     from agentforge.container import AgentForge
     from agentforge.model import ToolSpecification
-    from agentforge.plugin import BeanType
 
 __all__ = ("ProviderView", "provider_views")
-
-_NO_KEY = "not-a-key"
-_NO_ADDRESS = "https://provider.example/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,54 +72,21 @@ def _view(title: str, model: Any, tool: ToolSpecification) -> ProviderView:
     return ProviderView(title, preview.tools[0] if preview.tools else None, tuple(changed))
 
 
-def _types(app: AgentForge) -> Iterator[BeanType]:
-    """The chat models of all installed plugins that ask a provider."""
-    from agentforge.provider import ChatSettings
-
-    app.plugins.load_all()
-    for plugin in app.plugins.names:
-        for kind in app.plugins.types_of(plugin).values():
-            if issubclass(kind.settings, ChatSettings):
-                yield kind
-
-
 def _known(app: AgentForge) -> Iterator[str]:
-    for kind in _types(app):
+    for kind in chat_types(app.plugins):
         yield kind.name.partition(".")[0]
         yield kind.name
-        yield from _vendors(app, kind)
-
-
-def _vendors(app: AgentForge, kind: BeanType) -> tuple[str, ...]:
-    table = kind.settings.VENDORS  # type: ignore[attr-defined]
-    return (*table.rows, *app.plugins.vendor_profiles(table.family))
+        yield from vendor_names(app.plugins, kind)
 
 
 def _made_for(app: AgentForge, name: str) -> Iterator[tuple[str, Any]]:
-    kinds = list(_types(app))
+    kinds = list(chat_types(app.plugins))
     for kind in kinds:
         if name in (kind.name, kind.name.partition(".")[0]):
-            yield kind.name, _model(app, kind, kind.settings.VENDORS.default)  # type: ignore[attr-defined]
+            vendor = kind.settings.VENDORS.default  # type: ignore[attr-defined]
+            yield kind.name, model_of_row(app.plugins, kind, vendor)
     if any(name in (kind.name, kind.name.partition(".")[0]) for kind in kinds):
         return
     for kind in kinds:
-        if name in _vendors(app, kind):
-            yield f"{kind.name} of {name}", _model(app, kind, name)
-
-
-def _model(app: AgentForge, kind: BeanType, vendor: str) -> Any:
-    """A model of this type and vendor, with what a model cannot be without."""
-    from agentforge.plugin import BeanContext
-
-    row = kind.settings.VENDORS.rows.get(vendor)  # type: ignore[attr-defined]
-    brought = app.plugins.vendor_profiles(kind.settings.VENDORS.family).get(vendor)  # type: ignore[attr-defined]
-    has_address = (row is not None and row.base_url) or (brought is not None and brought.get("base_url"))
-    given = {"model": "any", "vendor": vendor, "api_key": _NO_KEY}
-    if not has_address:
-        given["base_url"] = _NO_ADDRESS
-    nothing: dict[str, str] = {}
-    settings = kind.settings.model_validate(
-        given, context={"environment": nothing, "vendor_profiles": app.plugins.vendor_profiles}
-    )
-    context = BeanContext("preview", Path(), app.plan.components, Secrets(), plugins=app.plugins, environment=nothing)
-    return kind.create(settings, context)
+        if name in vendor_names(app.plugins, kind):
+            yield f"{kind.name} of {name}", model_of_row(app.plugins, kind, name)

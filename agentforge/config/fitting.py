@@ -51,7 +51,9 @@ def value_for(node: Node, annotation: Any) -> Any:
         case SequenceNode():
             return [value_for(item, _item_type(choices, number)) for number, item in enumerate(node.items)]
         case MappingNode():
-            return {key: value_for(entry.node, _entry_type(choices, key)) for key, entry in node.entries.items()}
+            return {
+                key: value_for(entry.node, _entry_type(choices, key, entry.node)) for key, entry in node.entries.items()
+            }
         case _:
             return to_value(node)
 
@@ -92,11 +94,16 @@ def _item_type(choices: list[Any], number: int) -> Any:
     return Any
 
 
-def _entry_type(choices: list[Any], key: str) -> Any:
+def _entry_type(choices: list[Any], key: str, node: Node | None = None) -> Any:
+    """The type of the value under ``key``, which ``node`` is where that is known: settings that are made on use are not
+    made for what is no mapping."""
     for choice in choices:
         fields = _fields(choice)
         if key in fields:
-            return fields[key].annotation
+            declared = fields[key].annotation
+            inside = getattr(choice, "settings_inside", None)
+            made = inside(key) if inside is not None and isinstance(node, MappingNode | None) else None
+            return declared if made is None else made | declared
         origin = get_origin(choice)
         if isinstance(origin, type) and issubclass(origin, Mapping) and len(get_args(choice)) == 2:
             return get_args(choice)[1]
@@ -121,7 +128,7 @@ def hide_secrets(node: Node, annotation: Any, reporter: Reporter) -> None:
                 hide_secrets(item, annotation if secret else _item_type(choices, number), reporter)
         case MappingNode():
             for key, entry in node.entries.items():
-                hide_secrets(entry.node, annotation if secret else _entry_type(choices, key), reporter)
+                hide_secrets(entry.node, annotation if secret else _entry_type(choices, key, entry.node), reporter)
 
 
 def mark_of(node: Node, location: Sequence[str | int]) -> Mark:

@@ -49,6 +49,8 @@ class Generation:
         self._home = home
         self._loop = loop
         self._life = LifeCycle(plan, stop_timeout=stop_timeout, entered=self._entered)
+        #: What the beans have in common, see `BeanContext.shared`.
+        self._common: dict[type, Any] = {}
         self._runs = Invocations(self, stop_timeout=stop_timeout)
         self._beans = Beans(plan, self._make, self.ask, self._runs.stand_in)
         #: The singletons that are started, with all that they need.
@@ -181,7 +183,7 @@ class Generation:
             raise ContextStateError(message, next_step="Use it inside the with block.")
 
     def _make(self, bean: PlannedBean, uses: Mapping[str, Any], arguments: Mapping[str, Any]) -> object:
-        made = make_bean(bean, self.plan, self.plugins, uses, arguments)
+        made = make_bean(bean, self.plan, self.plugins, uses, arguments, self._common)
         if bean.options.scope == "singleton":
             self._life.add(bean, made)
         elif self._asked.get() != bean.id:  # a prototype that the program asked for is the program's

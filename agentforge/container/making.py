@@ -20,7 +20,12 @@ __all__ = ("located", "make_bean")
 
 
 def make_bean(
-    bean: PlannedBean, plan: Plan, plugins: Plugins, uses: Mapping[str, Any], arguments: Mapping[str, Any]
+    bean: PlannedBean,
+    plan: Plan,
+    plugins: Plugins,
+    uses: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    common: dict[type, Any],
 ) -> object:
     """The bean. Our own errors pass with its place added, any other is the cause of a `BeanCreationError`."""
     from agentforge.plugin import BeanContext
@@ -37,6 +42,7 @@ def make_bean(
         environment=plan.environment,
         lazy=bean.lazy,
         trusted=plan.trust == "code",
+        common=common,
     )
     try:
         return called(partial(bean.bean_type.create, filled(bean.settings, uses), context))

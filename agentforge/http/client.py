@@ -21,6 +21,7 @@ from agentforge.http.display import safe_url
 from agentforge.http.error_taxonomy import error_from_response, request_id_of
 from agentforge.http.exchange_log import ExchangeLog
 from agentforge.http.factory import check_transport, make_transport
+from agentforge.http.passage import Gate, Passage
 from agentforge.http.retry import RetryPolicy, parse_retry_after, parse_should_retry
 from agentforge.http.transport import HttpRequest, HttpResponse, HttpStream, HttpTransport
 from agentforge.masking import Secrets
@@ -31,6 +32,7 @@ __all__ = ("ErrorParser", "HttpClient")
 ErrorParser = Callable[[int, Mapping[str, str], bytes], ModelError]
 
 _MAX_ERROR_BODY = 64 * 1024  # bytes read of the body of a refused stream
+_OPEN_GATE = Gate(lambda subject: ())
 
 
 class HttpClient:
@@ -39,7 +41,8 @@ class HttpClient:
     ``transport``: a name (see `make_transport`, which also gets ``transport_options``), a function that makes one for
     each event loop, or a transport of your own, which is used as it is and never closed here. ``retry``: see
     `RetryPolicy`. ``secrets``: values to mask in errors and logs. ``error_parser``: a provider's own reading of failed
-    answers (default: `error_from_response`). ``sleep``, ``random`` and ``now`` are for tests.
+    answers (default: `error_from_response`). ``gate``: the circuits, the retry budget and the rate limit that each
+    request has to pass, see `Outages.gate`. ``sleep``, ``random`` and ``now`` are for tests.
 
     Raises `ConfigurationError` at once for an unknown transport or option, or a library that is not installed.
     """
@@ -52,6 +55,7 @@ class HttpClient:
         retry: RetryPolicy = RetryPolicy(),  # noqa: B008  (frozen)
         secrets: Secrets | None = None,
         error_parser: ErrorParser | None = None,
+        gate: Gate | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         random: Callable[[], float] = _random.random,
         now: Callable[[], float] = time.time,
@@ -70,6 +74,8 @@ class HttpClient:
         self._retry = retry
         self._secrets = secrets if secrets is not None else Secrets()
         self._parse_error = error_parser
+        #: What each request passes first.
+        self.gate = gate if gate is not None else _OPEN_GATE
         self._sleep = sleep
         self._random = random
         self._now = now
@@ -85,24 +91,31 @@ class HttpClient:
         taxonomy, whose ``attempts`` counts the sendings.
         """
         transport = self._transport()
+        passage = self.gate.passage(request.subject, len(request.content))
         attempt = 0
         try:
             async with asyncio.timeout(request.timeouts.total) as limit:
                 while True:
+                    await self._enter(request, passage, attempt, limit.when())
                     attempt += 1
                     try:
                         if self._log.enabled():
-                            return await self._send_logged(transport, request, attempt)
-                        response = await transport.send(request)
-                        if 200 <= response.status < 300:
-                            return response
-                        raise self._refused(request, response.status, response.headers, response.content)
+                            response = await self._send_logged(transport, request, attempt)
+                        else:
+                            response = await transport.send(request)
+                            if not 200 <= response.status < 300:
+                                raise self._refused(request, response.status, response.headers, response.content)
+                        passage.succeeded()
+                        response.passage = passage
+                        return response
                     except ModelError as error:
-                        await self._wait(request, error, attempt, limit.when())
+                        await self._wait(request, passage, error, attempt, limit.when())
         except TimeoutError as error:
             if isinstance(error, ModelError) or not limit.expired():
                 raise
-            raise self._late(request, attempt) from None
+            raise self._late(request, passage, attempt) from None
+        finally:
+            passage.left()
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
@@ -112,36 +125,48 @@ class HttpClient:
         a break after the beginning is raised where the chunks are read.
         """
         transport = self._transport()
-        total = request.timeouts.total
+        passage = self.gate.passage(request.subject, len(request.content))
         attempt = 0
-        async with AsyncExitStack() as stack:
-            try:
-                async with asyncio.timeout(total) as limit:
-                    while True:
-                        attempt += 1
-                        try:
-                            answer = await self._open_once(stack, transport, request, attempt)
-                            break
-                        except ModelError as error:
-                            await stack.aclose()
-                            await self._wait(request, error, attempt, limit.when())
-            except TimeoutError as error:
-                if isinstance(error, ModelError) or not limit.expired():
+        try:
+            async with AsyncExitStack() as stack:
+                try:
+                    async with asyncio.timeout(request.timeouts.total) as limit:
+                        while True:
+                            await self._enter(request, passage, attempt, limit.when())
+                            attempt += 1
+                            try:
+                                answer = await self._open_once(stack, transport, request, attempt)
+                                break
+                            except ModelError as error:
+                                await stack.aclose()
+                                await self._wait(request, passage, error, attempt, limit.when())
+                except TimeoutError as error:
+                    if isinstance(error, ModelError) or not limit.expired():
+                        raise
+                    raise self._late(request, passage, attempt) from None
+                sent = attempt
+                guard = StreamGuard(
+                    limit.when(),
+                    lambda: self._late(request, passage, sent),
+                    lambda error: self._failed(passage, error, sent),
+                    passage.begun,
+                )
+                chunks = guard.watch(answer.chunks)
+                if self._log.enabled():
+                    chunks = self._log.watch(request, chunks, sent)
+                try:
+                    yield HttpStream(answer.status, answer.headers, chunks, passage)
+                except ModelError as error:  # what the answer turned out to be
+                    self._failed(passage, error, sent)
                     raise
-                raise self._late(request, attempt) from None
-            sent = attempt
-            guard = StreamGuard(
-                limit.when(), lambda: self._late(request, sent), lambda error: self._settle(error, sent)
-            )
-            chunks = guard.watch(answer.chunks)
-            if self._log.enabled():
-                chunks = self._log.watch(request, chunks, sent)
-            try:
-                yield HttpStream(answer.status, answer.headers, chunks)
-            finally:
-                guard.cancel()
-                with suppress(RuntimeError):  # another task is still waiting in it: closing the exchange ends that
-                    await chunks.aclose()
+                finally:
+                    guard.cancel()
+                    with suppress(RuntimeError):  # another task is still waiting in it: closing the exchange ends that
+                        await chunks.aclose()
+                if guard.seen:
+                    passage.succeeded()
+        finally:
+            passage.left()
 
     async def aclose(self) -> None:
         """Close the running loop's connections and let go of those of others; safe to call twice.
@@ -233,9 +258,20 @@ class HttpClient:
             error.location = f"{request.method} {safe_url(request.url)}"
         return error
 
-    async def _wait(self, request: HttpRequest, error: ModelError, attempt: int, until: float | None) -> None:
+    async def _enter(self, request: HttpRequest, passage: Passage, attempt: int, until: float | None) -> None:
+        """Pass before the sending that comes after ``attempt`` others."""
+        try:
+            await passage.enter(until)
+        except ModelError as error:
+            error.location = f"{request.method} {safe_url(request.url)}"
+            self._settle(error, attempt)
+            raise
+
+    async def _wait(
+        self, request: HttpRequest, passage: Passage, error: ModelError, attempt: int, until: float | None
+    ) -> None:
         """Sleep before the next sending, or raise the error for good."""
-        self._settle(error, attempt)
+        self._failed(passage, error, attempt)
         delay = self._retry.delay(attempt, error, self._random)
         if delay is None:
             if error.retryable and self._retry.too_long(error):
@@ -246,18 +282,33 @@ class HttpClient:
             raise error
         if until is not None and asyncio.get_running_loop().time() + delay >= until:
             raise error  # the total limit would end the wait: this error says more than a time-out
+        if (refused := passage.refusal()) is not None:
+            error.next_step = f"It was not sent again, as so many requests fail there now. {refused.next_step}"
+            raise error
+        if not passage.may_retry():
+            error.next_step = (
+                f"It was not sent again: the retry budget of this endpoint ({passage.budget}) is used up, as many "
+                "requests to it fail now. Ask again later, or raise retry_budget."
+            )
+            raise error
         if self._log.enabled():
             self._log.waiting(request, error, delay, attempt)
         await self._sleep(delay)
 
-    def _late(self, request: HttpRequest, attempt: int) -> ModelTimeoutError:
+    def _late(self, request: HttpRequest, passage: Passage, attempt: int) -> ModelTimeoutError:
         error = ModelTimeoutError(
             f"the exchange was not done within {request.timeouts.total:g} s (the total limit)",
             location=f"{request.method} {safe_url(request.url)}",
             next_step="Raise timeouts.total if answers may take longer than this.",
         )
-        self._settle(error, attempt)
+        error.local = not passage.under_way  # it was waiting for its turn, or to be sent again
+        self._failed(passage, error, attempt)
         return error
+
+    def _failed(self, passage: Passage, error: ModelError, attempt: int) -> None:
+        """Count the sendings, and tell the circuits."""
+        self._settle(error, attempt)
+        passage.failed(error)
 
     def _settle(self, error: ModelError, attempt: int) -> None:
         """Count the sendings, and mask what a transport or a parser could not know to be secret."""

@@ -17,17 +17,24 @@ __all__ = ("StreamGuard",)
 class StreamGuard:
     """Watches over the chunks of one stream.
 
-    At ``when`` (the loop's clock; ``None``: never) the wait for a chunk ends with the error that ``late`` makes. Every
-    error of the stream passes through ``failed`` on its way out.
+    At ``when`` (the loop's clock; ``None``: never) the wait for a chunk ends with the error that ``late`` makes. The
+    first chunk is told to ``begun``; every error of the stream passes through ``failed`` on its way out.
     """
 
-    __slots__ = ("_failed", "_late", "_over", "_timer", "_waiting")
+    __slots__ = ("_begun", "_failed", "_late", "_over", "_timer", "_waiting", "seen")
 
     def __init__(
-        self, when: float | None, late: Callable[[], ModelError], failed: Callable[[ModelError], None]
+        self,
+        when: float | None,
+        late: Callable[[], ModelError],
+        failed: Callable[[ModelError], None],
+        begun: Callable[[], None] | None = None,
     ) -> None:
         self._late = late
         self._failed = failed
+        self._begun = begun
+        #: Whether a chunk has come.
+        self.seen = False
         self._over = False
         self._waiting: asyncio.Task[object] | None = None
         self._timer = None if when is None else asyncio.get_running_loop().call_at(when, self._fire)
@@ -66,6 +73,10 @@ class StreamGuard:
                     raise
                 finally:
                     self._waiting = None
+                if not self.seen:
+                    self.seen = True
+                    if self._begun is not None:
+                        self._begun()
                 yield chunk
         except ModelError as error:
             self._failed(error)

@@ -1,13 +1,13 @@
 """From a failed answer to one of our errors: the same taxonomy for every provider.
 
-The status decides, a known code decides over it, and the words are the provider's own: one line, bounded, masked. A
-provider's plugin that knows better gives `HttpClient` a parser of its own and can build on these functions.
+The status decides, a known code decides over it, then the rules of `agentforge.http.error_rules`; the words are the
+provider's own: one line, bounded, masked. A provider's plugin that knows better gives these functions rules of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agentforge.errors import (
     AuthenticationError,
@@ -24,6 +24,7 @@ from agentforge.errors import (
 )
 from agentforge.http.display import is_secret_member, one_line, without_credentials
 from agentforge.http.error_body import ErrorBody, parse_error_body, parse_error_payload
+from agentforge.http.error_rules import COMMON_RULES, NO_QUOTA, ErrorRule, next_step_of, ruled
 from agentforge.http.retry import parse_retry_after
 from agentforge.masking import MASK, Secrets
 
@@ -48,6 +49,8 @@ _BY_CODE: dict[str, type[ModelError]] = {
     "content_filter": ContentFilterError,
     "content_policy_violation": ContentFilterError,
     "insufficient_quota": RateLimitError,
+    "insufficient_balance": RateLimitError,
+    "billing_error": RateLimitError,
 }
 # These say more than 400 does, which some gateways answer for everything.
 _BY_CODE_OF_400: dict[str, type[ModelError]] = {
@@ -66,23 +69,40 @@ _BY_CODE_OF_400: dict[str, type[ModelError]] = {
 # These count only where there is no status, as in a stream: elsewhere servers call anything an api_error.
 _BY_CODE_ALONE: dict[str, type[ModelError]] = {
     **_BY_CODE_OF_400,
-    "invalid_request_error": InvalidRequestError,
+    "authenticationerror": AuthenticationError,
+    "unauthorized": AuthenticationError,
+    "permissiondeniederror": PermissionDeniedError,
+    "notfounderror": NotFoundError,
+    "not_found": NotFoundError,
+    "badrequesterror": InvalidRequestError,
+    "invalid_argument": InvalidRequestError,
+    "invalid_value": InvalidRequestError,
+    "tool_use_failed": InvalidRequestError,
+    "rate_limited": RateLimitError,
+    "ratelimiterror": RateLimitError,
+    "too_many_requests": RateLimitError,
     "overloaded_error": OverloadedError,
     "overloaded": OverloadedError,
+    "unavailable": OverloadedError,
+    "service_unavailable": OverloadedError,
+    "internal_error": OverloadedError,
+    "internal_server_error": OverloadedError,
+    "internalservererror": OverloadedError,
+    "timeout_error": OverloadedError,
+    "timeout": OverloadedError,
+}
+# And these only where no other code stands beside them: some servers call a refused key an invalid request.
+_BY_VAGUE_CODE: dict[str, type[ModelError]] = {
+    "invalid_request_error": InvalidRequestError,
     "api_error": OverloadedError,
     "server_error": OverloadedError,
-    "unavailable": OverloadedError,
 }
-_NO_QUOTA = "insufficient_quota"
-_NEXT_STEPS: dict[type[ModelError], str] = {
-    AuthenticationError: "Check the API key of this model: is it set, whole, and for this endpoint?",
-    PermissionDeniedError: "The key is known but may not do this: check its rights, project and region.",
-    NotFoundError: "Check the model's name and base_url; some endpoints need a path such as /v1.",
-    ContextLengthError: "Send less: trim the memory, cap results of tools, or take a model with a larger context.",
-    ContentFilterError: "The provider's filter blocked the request; see details for what it found.",
-}
+# Where a body under a good status names the one that it would have.
+_STATUS_MEMBERS = ("code", "status", "status_code", "statusCode", "http_code", "http_status", "http_status_code")
 _THREE_DIGITS = re.compile(r"[0-9]{3}")
 _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id")
+# A code that says so whatever the status is.
+_NO_QUOTA = frozenset({"insufficient_quota", "insufficient_balance", "billing_error"})
 _SHOWN = 200  # characters of a body that is not understood
 _MESSAGE = 2_000  # characters of a provider's own message
 _DETAIL = 64 * 1024  # characters of one text in the details
@@ -96,11 +116,12 @@ def error_from_response(
     secrets: Secrets | None = None,
     vendor_hint: str | None = None,
     now: float | None = None,
+    rules: Sequence[ErrorRule] = (),
 ) -> ModelError:
     """The error for an answer whose status is not 2xx; header names are lower case.
 
     ``vendor_hint`` is a name to begin the message with; ``now`` (seconds since the epoch) is what a date in
-    ``retry-after`` is counted from, the system's clock by default.
+    ``retry-after`` is counted from, the system's clock by default. ``rules`` go before the common ones.
 
     >>> error = error_from_response(429, {"retry-after": "2"}, b'{"error": {"message": "slow down"}}')
     >>> type(error).__name__, error.message, error.retry_after
@@ -116,7 +137,8 @@ def error_from_response(
         import time
 
         now = time.time()
-    return _build(status, headers, body, secrets, vendor_hint, parse_retry_after(headers, now))
+    wait = parse_retry_after(headers, now)
+    return _build(status, headers, body, secrets, vendor_hint, body.retry_after if wait is None else wait, rules)
 
 
 def error_from_payload(
@@ -126,6 +148,7 @@ def error_from_payload(
     headers: Mapping[str, str] | None = None,
     secrets: Secrets | None = None,
     vendor_hint: str | None = None,
+    rules: Sequence[ErrorRule] = (),
 ) -> ModelError | None:
     """The error that decoded JSON under a good status carries, as streams and gateways send them; ``None`` without one.
 
@@ -142,7 +165,7 @@ def error_from_payload(
     if status is None:
         status = _status_in(payload)
     secrets = secrets if secrets is not None else Secrets()
-    return _build(status, headers or {}, body, secrets, vendor_hint, None)
+    return _build(status, headers or {}, body, secrets, vendor_hint, body.retry_after, rules)
 
 
 def unexpected_answer(
@@ -179,9 +202,10 @@ def _build(
     secrets: Secrets,
     hint: str | None,
     retry_after: float | None,
+    rules: Sequence[ErrorRule],
 ) -> ModelError:
     kind = _class_of(status, body)
-    message = one_line(without_credentials(body.message, secrets), _MESSAGE) or "the endpoint gave no message"
+    message = one_line(without_credentials(body.words, secrets), _MESSAGE) or "the endpoint gave no message"
     where = f"status {status}" if status is not None else "error in the answer"
     code = one_line(secrets.mask(body.code), 200) if body.code else None
     request_id = request_id_of(headers) or body.request_id
@@ -192,17 +216,22 @@ def _build(
         provider_code=code,
         retry_after=retry_after,
         details={name: _masked(value, secrets) for name, value in body.details.items()},
-        next_step=_NEXT_STEPS.get(kind),
+        next_step=next_step_of(kind),
     )
-    if _NO_QUOTA in body.codes or status == 402:
+    if status == 402 or not _NO_QUOTA.isdisjoint(body.codes):
         error.retryable = False
-        error.next_step = "The quota is used up: waiting does not help. Check the plan and billing of this key."
-    return error
+        error.next_step = NO_QUOTA
+        return error
+    return ruled(error, (*rules, *COMMON_RULES))
 
 
 def _class_of(status: int | None, body: ErrorBody) -> type[ModelError]:
     known = status is not None and status >= 400
-    tables = [_BY_CODE, _BY_CODE_ALONE] if not known else [_BY_CODE, _BY_CODE_OF_400] if status == 400 else [_BY_CODE]
+    tables = [_BY_CODE]
+    if not known:
+        tables += [_BY_CODE_ALONE, _BY_VAGUE_CODE]
+    elif status == 400:
+        tables.append(_BY_CODE_OF_400)
     for table in tables:
         for code in body.codes:
             if code in table:
@@ -235,7 +264,7 @@ def _status_in(payload: object) -> int | None:
     error = payload.get("error")
     for place in (error, payload):
         if isinstance(place, Mapping):
-            for name in ("code", "status", "status_code"):
+            for name in _STATUS_MEMBERS:
                 value = place.get(name)
                 if isinstance(value, str) and _THREE_DIGITS.fullmatch(value):
                     value = int(value)

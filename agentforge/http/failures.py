@@ -102,6 +102,7 @@ def failure(request: HttpRequest, error: BaseException, kind: Kind | None = None
     made = _made(kind, request, error)
     if isinstance(made, ModelError):
         made.sent = kind not in _UNSENT
+        made.local = kind == "pool time"
     if kind not in ("unsendable", "proxy") and not hasattr(error, "request_info"):
         made.__cause__ = error
     return made

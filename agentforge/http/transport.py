@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from agentforge.http.passage import Passage
 
 __all__ = ("HttpRequest", "HttpResponse", "HttpStream", "HttpTimeouts", "HttpTransport")
 
@@ -34,7 +37,8 @@ class HttpRequest:
     ``connect_to`` is the IP address to connect to, where the caller has looked up and checked the URL's host itself:
     Host, SNI and the certificate stay those of the URL, and no proxy is used, which would look it up again. What is
     ``repeatable`` is sent again where a kept connection turns out to be closed before an answer began; all else goes on
-    a new one, so that it never arrives twice.
+    a new one, so that it never arrives twice. ``subject`` is the model that is asked for, where the address serves
+    several: a failure of one says nothing of the others.
     """
 
     method: str
@@ -44,24 +48,29 @@ class HttpRequest:
     timeouts: HttpTimeouts
     connect_to: str | None = None
     repeatable: bool = True
+    subject: str = ""
 
 
 @dataclass(slots=True)
 class HttpResponse:
-    """A whole answer. Header names are lower case; of repeated headers the last one stays."""
+    """A whole answer. Header names are lower case; of repeated headers the last one stays. ``passage`` is what an
+    `HttpClient` with a gate has to say of the request's way."""
 
     status: int
     headers: Mapping[str, str]
     content: bytes
+    passage: Passage | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
 class HttpStream:
-    """An answer whose body is still arriving; ``chunks`` are the decoded bytes as the network brings them."""
+    """An answer whose body is still arriving; ``chunks`` are the decoded bytes as the network brings them. ``passage``
+    is as that of an `HttpResponse`; what it tells is complete when the first chunk is there."""
 
     status: int
     headers: Mapping[str, str]
     chunks: AsyncIterator[bytes]
+    passage: Passage | None = field(default=None, compare=False, repr=False)
 
 
 @runtime_checkable

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from agentforge.errors import (
     AuthenticationError,
+    CircuitOpenError,
     ConfigurationError,
     ContentFilterError,
     ContextLengthError,
@@ -165,7 +166,10 @@ class FallbackChatModel:
     def _goes_on(self, error: ModelError, failures: list[ModelError]) -> bool:
         """Whether the next member is asked; if not, the error tells what came before it."""
         failures.append(error)
-        fits = isinstance(error, self._on) or (self._when is not None and self._when(error))
+        kinds: tuple[type[ModelError], ...] = (type(error),)
+        if isinstance(error, CircuitOpenError):  # as good as an overload, and as the failure that opened it
+            kinds = (OverloadedError, error.opened_by)
+        fits = any(issubclass(kind, self._on) for kind in kinds) or (self._when is not None and self._when(error))
         if fits and len(failures) < len(self.members):
             return True
         for member, earlier in zip(self.members, failures[:-1], strict=False):

@@ -61,6 +61,7 @@ _ERRORS: Mapping[str, type[ModelError]] = {
     "not_found": errors.NotFoundError,
     "invalid_request": errors.InvalidRequestError,
     "context_length": errors.ContextLengthError,
+    "tool_use_failed": errors.ToolUseFailedError,
     "content_filter": errors.ContentFilterError,
     "rate_limit": errors.RateLimitError,
     "overloaded": errors.OverloadedError,

@@ -11,7 +11,16 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    WithJsonSchema,
+    field_validator,
+)
 
 from agentforge.errors import AgentForgeError
 
@@ -26,6 +35,7 @@ __all__ = (
     "SecretStr",
     "amount_of",
     "as_value_error",
+    "field_validator",
     "seconds_of",
 )
 
@@ -61,6 +71,12 @@ class BeanSettings(BaseModel):
         hide_input_in_errors=True,
         validate_default=True,
     )
+
+    @classmethod
+    def settings_inside(cls, name: str) -> type[BeanSettings] | None:
+        """The settings that a mapping under the field ``name`` holds, where its declared type does not say so because
+        they are made on use; a model that checks such a mapping itself says here what it checks it with."""
+        return None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentforge.masking import Secrets
 from agentforge.plugin.bean_settings import BeanSettings
@@ -28,6 +28,8 @@ __all__ = ("BeanContext", "BeanSettings", "BeanType", "Ref", "RefField", "fits",
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class BeanContext:
@@ -39,7 +41,8 @@ class BeanContext:
     beside them it adds. ``plugins`` are those whose observers want to be told of calls. ``environment`` are the
     variables, ``.env`` below them: a factory reads these and not those of the process. ``lazy`` is what ``bean:`` says:
     what is slow to begin waits for its first use then, also where another bean needs this one. ``trusted``: the file is
-    believed like a program, and so are the addresses in it.
+    believed like a program, and so are the addresses in it. ``common`` is what the beans of one application have in
+    common, see `shared`.
     """
 
     bean_id: str
@@ -51,6 +54,12 @@ class BeanContext:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     lazy: bool = False
     trusted: bool = True
+    common: dict[type, Any] = field(default_factory=dict, repr=False)
+
+    def shared(self, kind: type[T]) -> T:
+        """The one object of this class that the beans of the application share, made by the first that asks."""
+        found: T = self.common.setdefault(kind, kind())
+        return found
 
     def vendor_profiles(self, family: str) -> Mapping[str, Any]:
         """The vendors that plugins bring for a family of wires, by name (hook ``agentforge_vendor_profiles``)."""

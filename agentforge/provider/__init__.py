@@ -31,7 +31,14 @@ from agentforge.provider.json_text import (
 from agentforge.provider.names import alias_map, alias_of, call_id_of, file_name_of
 from agentforge.provider.preview import ToolPreview
 from agentforge.provider.row import FEATURES, EndpointRow, ThinkingLimits, profile_of, provider_id
-from agentforge.provider.schemas import SentSchema, complete_schema, held_schema, sent_schemas, subset_of
+from agentforge.provider.schemas import (
+    SentSchema,
+    complete_schema,
+    held_schema,
+    plain_schema,
+    sent_schemas,
+    subset_of,
+)
 from agentforge.provider.settling import Settled, leave_out, parallel_beside_strict, settle
 from agentforge.provider.size import MAX_BODY_BYTES, too_large
 from agentforge.provider.turn_shape import TurnShape
@@ -44,7 +51,10 @@ if TYPE_CHECKING:
     from agentforge.provider.chat_settings import ChatSettings
     from agentforge.provider.efforts import EFFORTS, nearest_effort
     from agentforge.provider.endpoint_settings import (
+        CircuitBreakerSettings,
         EndpointSettings,
+        RateLimitSettings,
+        RetryBudgetSettings,
         RetrySettings,
         TimeoutSettings,
         endpoints_of,
@@ -59,6 +69,7 @@ __all__ = (
     "MENDED",
     "Answering",
     "ChatSettings",
+    "CircuitBreakerSettings",
     "Decoder",
     "EncodedRequest",
     "Endpoint",
@@ -69,7 +80,9 @@ __all__ = (
     "Head",
     "HeldHalf",
     "Pieces",
+    "RateLimitSettings",
     "RequestEncoder",
+    "RetryBudgetSettings",
     "RetrySettings",
     "SentSchema",
     "Settled",
@@ -103,6 +116,7 @@ __all__ = (
     "make_model",
     "nearest_effort",
     "parallel_beside_strict",
+    "plain_schema",
     "policy_setting",
     "profile_of",
     "provider_id",
@@ -117,7 +131,10 @@ __all__ = (
 _HOME = {
     "EFFORTS": "efforts",
     "ChatSettings": "chat_settings",
+    "CircuitBreakerSettings": "endpoint_settings",
     "EndpointSettings": "endpoint_settings",
+    "RateLimitSettings": "endpoint_settings",
+    "RetryBudgetSettings": "endpoint_settings",
     "RetrySettings": "endpoint_settings",
     "TimeoutSettings": "endpoint_settings",
     "endpoints_of": "endpoint_settings",

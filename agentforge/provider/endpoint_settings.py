@@ -4,14 +4,36 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from agentforge.http import HttpTimeouts, RetryPolicy
-from agentforge.plugin import BeanContext, BeanSettings, Count, CountFromZero, Field, Seconds, SecretStr, as_value_error
+from agentforge.errors import ConfigurationError
+from agentforge.http import CircuitBreaker, HttpTimeouts, Outages, RateLimit, RetryBudget, RetryPolicy
+from agentforge.plugin import (
+    Amount,
+    BeanContext,
+    BeanSettings,
+    Count,
+    CountFromZero,
+    Field,
+    Seconds,
+    SecretStr,
+    as_value_error,
+)
+from agentforge.plugin.bean_settings import field_validator
+from agentforge.provider.endpoint_model import EndpointModel
 from agentforge.provider.vendor_table import VendorTable
 
-__all__ = ("EndpointSettings", "RetrySettings", "TimeoutSettings", "endpoints_of", "make_model")
+__all__ = (
+    "CircuitBreakerSettings",
+    "EndpointSettings",
+    "RateLimitSettings",
+    "RetryBudgetSettings",
+    "RetrySettings",
+    "TimeoutSettings",
+    "endpoints_of",
+    "make_model",
+)
 
 
 class TimeoutSettings(BeanSettings):
@@ -40,6 +62,67 @@ class RetrySettings(BeanSettings):
     """A longer wish of the provider ends the call at once."""
 
 
+class CircuitBreakerSettings(BeanSettings):
+    """When an endpoint that fails is left alone, and for how long."""
+
+    failures: Count = 20
+    """How many requests must have failed within the window for it to open."""
+    failure_ratio: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """The part of all requests within the window that these must be, from 0 to 1."""
+    window: Seconds = 30.0
+    """How far back it looks."""
+    open_for: Seconds = 5.0
+    """How long nothing is sent before a request may try; twice as long after each that fails."""
+    open_cap: Seconds = 60.0
+    """The longest such time."""
+    probes: Count = 1
+    """How many requests may try at a time, and have to succeed before it closes."""
+
+    def model_post_init(self, context: Any) -> None:
+        """Find values that contradict each other."""
+        with as_value_error():
+            self.made()
+
+    def made(self) -> CircuitBreaker:
+        """The settings as an argument of a model."""
+        return CircuitBreaker(self.failures, self.failure_ratio, self.window, self.open_for, self.open_cap, self.probes)
+
+
+class RetryBudgetSettings(BeanSettings):
+    """How many retries all calls to an endpoint may make together."""
+
+    ratio: Annotated[float, Field(ge=0)] = 0.2
+    """How many retries there may be for each call within the window."""
+    reserve: CountFromZero = 10
+    """How many more there may be within the window."""
+    window: Seconds = 10.0
+    """The time within which they are counted."""
+
+    def made(self) -> RetryBudget:
+        """The settings as an argument of a model."""
+        return RetryBudget(self.ratio, self.reserve, self.window)
+
+
+class RateLimitSettings(BeanSettings):
+    """What the model asks in a minute at most; who is over it waits in order."""
+
+    requests_per_minute: Count | None = None
+    """Requests, retries included; unset: no limit."""
+    tokens_per_minute: Amount | None = None
+    """Tokens in and out, guessed before and set right by what the reply reports; unset: no limit."""
+    max_wait: Seconds | None = None
+    """A request that would wait longer fails at once; unset: what timeouts.total leaves."""
+
+    def model_post_init(self, context: Any) -> None:
+        """Find a limit without one."""
+        with as_value_error():
+            self.made()
+
+    def made(self) -> RateLimit:
+        """The settings as an argument of a model."""
+        return RateLimit(self.requests_per_minute, self.tokens_per_minute, self.max_wait)
+
+
 class EndpointSettings(BeanSettings):
     """The settings of an endpoint; a model's own settings derive from it."""
 
@@ -47,9 +130,10 @@ class EndpointSettings(BeanSettings):
 
     model: str
     """The model's name, or that of its deployment."""
-    vendor: str | None = None
-    """The row of vendor data, ours or one that a plugin brings; unset: the one that base_url is the address of, generic
-    for any other base_url, the plugin's own vendor without one."""
+    vendor: str | dict[str, Any] | None = None
+    """The row of vendor data: the name of ours or of one that a plugin brings, or a row of your own as a mapping
+    ({like: generic, name: house, …}); unset: the one that base_url is the address of, generic for any other base_url,
+    the plugin's own vendor without one."""
     base_url: str | None = None
     """The endpoint's address; unset: the vendor's environment variable, else its own."""
     api_key: SecretStr | None = None
@@ -62,6 +146,13 @@ class EndpointSettings(BeanSettings):
     """How often a failed request is sent again."""
     retry: RetrySettings = RetrySettings()
     """How long to wait before that."""
+    circuit_breaker: CircuitBreakerSettings | bool = True
+    """When the endpoint is left alone because it fails for all, or false: never. Shared by all models that ask it."""
+    retry_budget: RetryBudgetSettings | bool = True
+    """How many retries all calls to the endpoint may make together, or false: no bound. Shared by all models that ask
+    it."""
+    rate_limit: RateLimitSettings | None = None
+    """Limits of this model's own for a minute; unset: none."""
     max_connections: Count | None = None
     """Connections at a time; unset: 100."""
     max_body_bytes: Count | None = None
@@ -74,6 +165,34 @@ class EndpointSettings(BeanSettings):
     """Accepts any certificate: anyone between can then read the key and change the answers."""
     transport: Literal["httpx", "aiohttp"] = "httpx"
     """The HTTP library; aiohttp needs agentforge-kit[fast]."""
+
+    @field_validator("vendor", mode="before")
+    @classmethod
+    def _check_row(cls, vendor: object) -> object:
+        if isinstance(vendor, Mapping):
+            cls.VENDORS.settings().model_validate(dict(vendor))
+        elif not isinstance(vendor, str | None):
+            with as_value_error():
+                raise ConfigurationError(
+                    "it is the name of a row, or a mapping that describes one",
+                    next_step="Write a name, or a mapping such as {like: generic, name: house}.",
+                )
+        return vendor
+
+    @classmethod
+    def settings_inside(cls, name: str) -> type[BeanSettings] | None:
+        """The model of a row where ``vendor`` describes one."""
+        return cls.VENDORS.settings() if name == "vendor" else None
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+        made: dict[str, Any] = handler(core_schema)
+        if hasattr(cls, "VENDORS"):
+            own = handler.resolve_ref_schema(made)["properties"]["vendor"]
+            named = {"anyOf": [{"enum": list(cls.VENDORS.rows)}, {"type": "string"}]}
+            row = handler(cls.VENDORS.settings().__pydantic_core_schema__)
+            own["anyOf"] = [named, row, {"type": "null"}]
+        return made
 
     def further(self) -> dict[str, Any]:
         """Arguments of the model for its endpoint that only its protocol has."""
@@ -103,9 +222,12 @@ def make_model(settings: EndpointSettings, context: BeanContext) -> Any:
     if settings.proxy is not None:
         context.secrets.add(urlsplit(settings.proxy.get_secret_value()).password or "")
     bundle = str(context.folder / settings.ca_bundle) if settings.ca_bundle else None
-    return settings.model_of(
+    model = settings.model_of(
         _endpoint_of(settings, bundle, context.environment, context.vendor_profiles(settings.VENDORS.family))
     )
+    if isinstance(model, EndpointModel):
+        model.share(context.shared(Outages))
+    return model
 
 
 def endpoints_of(settings: EndpointSettings, context: BeanContext) -> tuple[str, ...]:
@@ -131,6 +253,9 @@ def _endpoint_of(
         "headers": {name: value.get_secret_value() for name, value in settings.headers.items()} or None,
         "timeouts": HttpTimeouts(timeouts.connect, timeouts.read, timeouts.write, timeouts.pool, timeouts.total),
         "retry": RetryPolicy(settings.max_retries, retry.base, retry.cap, retry.retry_after_cap),
+        "circuit_breaker": _made(settings.circuit_breaker),
+        "retry_budget": _made(settings.retry_budget),
+        "rate_limit": settings.rate_limit.made() if settings.rate_limit is not None else None,
         "max_connections": settings.max_connections,
         "max_body_bytes": settings.max_body_bytes,
         "proxy": _plain(settings.proxy),
@@ -140,6 +265,10 @@ def _endpoint_of(
         "environment": environment,
         **settings.further(),
     }
+
+
+def _made(given: CircuitBreakerSettings | RetryBudgetSettings | bool) -> Any:
+    return given if isinstance(given, bool) else given.made()
 
 
 def _plain(secret: SecretStr | None) -> str | None:

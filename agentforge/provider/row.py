@@ -47,6 +47,7 @@ FEATURES = frozenset(
         "tool_choice.tool",
         "tool_description",
         "tool_name",
+        "tool_schema",
         "tools",
         "tools_with_thinking",
     }
@@ -55,16 +56,17 @@ FEATURES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingLimits:
-    """What thinking forbids.
+    """What thinking forbids."""
 
-    ``models`` is a regular expression of the models that think unless told otherwise. ``forced_choice`` is false where
-    ``required`` or a named tool is refused while thinking, ``json_formats`` where every response format but text is;
-    ``ignores`` are parameters without effect while thinking, ours or custom ones.
-    """
+    PATTERNS: ClassVar[tuple[str, ...]] = ("models",)
 
+    #: The models (regular expression) that think unless told otherwise.
     models: str
+    #: Whether ``required`` or a named tool is taken while thinking.
     forced_choice: bool = True
+    #: Whether other response formats than text are taken while thinking.
     json_formats: bool = True
+    #: Parameters without effect while thinking, ours or custom ones.
     ignores: frozenset[str] = frozenset()
 
 
@@ -87,11 +89,15 @@ class EndpointRow:
     FEATURES: ClassVar[frozenset[str]] = FEATURES
 
     name: str
-    #: Where requests go unless ``base_url`` is given; ``base_url_variable`` is the environment variable read before it.
+    #: Where requests go unless the bean has an address.
     base_url: str | None = None
+    #: The environment variable whose address goes before that.
     base_url_variable: str | None = None
-    #: The environment variable of the key, and whether the endpoint works without one.
+    #: Further addresses of the vendor's own, such as those of other countries: its key may go there too.
+    further_base_urls: tuple[str, ...] = ()
+    #: The environment variable of the key.
     key_variable: str | None = None
+    #: Whether the endpoint asks for a key.
     key_required: bool = False
     #: ``bearer``: ``Authorization: Bearer``; else a header of that name.
     auth: Literal["bearer", "api-key", "x-api-key"] = "bearer"
@@ -103,15 +109,19 @@ class EndpointRow:
     strict_excludes_parallel: bool = False
     #: The part of JSON Schema that strict schemas must stay in.
     subset: SchemaSubset = STANDARD
+    #: The part of JSON Schema that tools' schemas are sent in where they are not strict; unset: as they are.
+    schemas: SchemaSubset | None = None
     #: Tools must have a description.
     description_required: bool = False
     #: What ids of calls must match (regular expression); foreign ones are replaced by a digest of theirs.
     call_id_pattern: str | None = None
     #: Fields of earlier assistant turns that go back, when they came from this provider.
     replay_fields: tuple[str, ...] = ()
+    #: What thinking forbids; unset: nothing.
     thinking: ThinkingLimits | None = None
-    #: Models that refuse tools beside a reasoning effort, and those among them that have an effort by default.
+    #: Models (regular expression) that refuse tools beside a reasoning effort.
     tools_refuse_effort: str | None = None
+    #: Those among them that have an effort by default.
     tools_need_effort_none: str | None = None
     #: How else these models are asked, for the next step of the refusal.
     tools_elsewhere: str | None = None
@@ -124,6 +134,7 @@ class EndpointRow:
     image_urls: bool = True
     #: Models (regular expression) that answer streamed requests only.
     stream_only: str | None = None
+    #: What the models can do, and what becomes of what they cannot.
     capabilities: ModelProfile = field(default_factory=ModelProfile)
 
 

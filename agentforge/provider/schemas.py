@@ -1,8 +1,10 @@
-"""Schemas as they go into a request: completed, and in a strict form where that was asked for and is possible."""
+"""Schemas as they go into a request: strict where that was asked for and can be, else in what the endpoint takes."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +13,14 @@ from agentforge.model import Notice, ToolSpecification
 from agentforge.provider.endpoint import Endpoint, policy_setting
 
 if TYPE_CHECKING:
-    from agentforge.tool.spec import CompiledSchema, SchemaSize, SchemaSubset
+    from agentforge.tool.spec import CompiledSchema, SchemaNote, SchemaSize, SchemaSubset
 
-__all__ = ("SentSchema", "complete_schema", "held_schema", "sent_schemas", "subset_of")
+__all__ = ("SentSchema", "complete_schema", "held_schema", "plain_schema", "sent_schemas", "subset_of")
+
+#: What a schema that is not strict has lost for the model, as words of the description do not say it.
+_UNSEEN = frozenset({"left_out", "narrowed", "widened"})
+_NAMED_PARTS, _LISTED_PARTS = 3, 50
+_MOST_COMPILED = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +71,19 @@ def sent_schemas(
     ``strict_schema: error``), ``auto`` (strict where that is possible, else not, without a word), ``portable`` (in the
     subset that all strict modes share whatever the provider, and strict where the endpoint can), or false or ``None``
     (not strict). Where a request may hold so much that is strict and no more, tools that asked for it come first.
+
+    What is not strict goes out as it is, or as `plain_schema` gives it.
     """
-    from agentforge.tool.spec import PORTABLE, compile_schema
+    from agentforge.tool.spec import PORTABLE
 
     subset = subset_of(endpoint)
     can = _can_be_strict(tools, endpoint)
     compiled: dict[int, CompiledSchema] = {}
     for index, tool in enumerate(tools):
         if tool.strict == "portable":
-            compiled[index] = compile_schema(tool.parameters.schema, PORTABLE)
+            compiled[index] = _compiled(tool.parameters.schema, PORTABLE)
         elif tool.strict and can:
-            compiled[index] = compile_schema(tool.parameters.schema, subset)
+            compiled[index] = _compiled(tool.parameters.schema, subset)
     reasons = {index: "; ".join(map(str, made.problems)) for index, made in compiled.items() if made.problems}
     reasons |= _without_room(tools, {i: made for i, made in compiled.items() if i not in reasons}, subset)
     sent: list[SentSchema] = []
@@ -87,9 +96,42 @@ def sent_schemas(
         takes_form = made is not None and not made.problems and (is_strict or tool.strict == "portable")
         if takes_form and made is not None and (asked or endpoint.tells_all):
             notices.extend(_narrowed(what, made))
-        parameters = made.schema if takes_form and made is not None else complete_schema(tool.parameters.schema)
+        schema = made.schema if takes_form and made is not None else tool.parameters.schema
+        parameters = dict(schema) if is_strict else plain_schema(schema, what, endpoint, notices)
         sent.append(SentSchema(parameters, is_strict, asked and is_strict))
     return tuple(sent)
+
+
+def plain_schema(
+    schema: Mapping[str, object],
+    what: str,
+    endpoint: Endpoint[Any],
+    notices: list[Notice],
+    *,
+    subset: SchemaSubset | None = None,
+    feature: str = "tool_schema",
+) -> dict[str, object]:
+    """A schema that no model is held to: in ``subset`` (unset: the row's ``schemas``), or only completed where the
+    endpoint takes any.
+
+    What the model is not shown is said in one notice (``schema_simplified``). A schema that has no form there is
+    refused before the request, or sent without the parts that have none where the policy of ``feature`` is another
+    than ``error``.
+    """
+    taken = subset or endpoint.row.schemas
+    if taken is None:
+        return complete_schema(schema)
+    made = _compiled(schema, taken, strict=False)
+    if made.problems and endpoint.policy(feature) == "error":
+        endpoint.refuse(
+            feature,
+            f"the schema of {what}: {'; '.join(map(str, made.problems))}",
+            f"Change the schema, or set {policy_setting(feature, 'drop')} to send it without these parts.",
+        )
+    unseen = [note for note in made.notices if note.code in _UNSEEN or endpoint.tells_all]
+    if made.problems or unseen:
+        notices.append(_simplified(what, [*made.problems, *unseen]))
+    return dict(made.schema)
 
 
 def held_schema(
@@ -105,6 +147,26 @@ def held_schema(
         return None
     notices.extend(_narrowed(what, made))
     return made.schema
+
+
+#: By the schema's identity, which the entry keeps alive; a schema that was sent is not changed any more. Tools are
+#: offered again and again in ever other company, as a search for tools does.
+_known: OrderedDict[tuple[int, SchemaSubset, bool], tuple[Mapping[str, object], CompiledSchema]] = OrderedDict()
+
+
+def _compiled(schema: Mapping[str, object], subset: SchemaSubset, *, strict: bool = True) -> CompiledSchema:
+    from agentforge.tool.spec import compile_schema
+
+    key = (id(schema), subset, strict)
+    found = _known.get(key)
+    if found is not None:
+        return found[1]
+    made = compile_schema(schema, subset, strict=strict)
+    _known[key] = (schema, made)
+    if len(_known) > _MOST_COMPILED:
+        with suppress(KeyError):  # another thread was as fast
+            _known.popitem(last=False)
+    return made
 
 
 def _can_be_strict(tools: Sequence[ToolSpecification], endpoint: Endpoint[Any]) -> bool:
@@ -148,3 +210,13 @@ def _narrowed(what: str, made: CompiledSchema) -> list[Notice]:
         Notice("schema_narrowed", f"{what}: {note}", {"what": what, "code": note.code, "path": note.path})
         for note in made.notices
     ]
+
+
+def _simplified(what: str, notes: Sequence[SchemaNote]) -> Notice:
+    """One notice for a whole schema: most tools of an API have the same few parts that an endpoint does not take."""
+    words = "; ".join(map(str, notes[:_NAMED_PARTS]))
+    more = f"; and {len(notes) - _NAMED_PARTS} more" if len(notes) > _NAMED_PARTS else ""
+    parts = [{"code": note.code, "path": note.path, "text": note.text} for note in notes[:_LISTED_PARTS]]
+    return Notice(
+        "schema_simplified", f"{what} was sent with a simpler schema: {words}{more}", {"what": what, "parts": parts}
+    )

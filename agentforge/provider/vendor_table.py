@@ -1,22 +1,26 @@
-"""The rows of one family of wires by name, and vendors that other plugins bring: mappings with the fields of a row,
-checked whole before they are used."""
+"""The rows of one family of wires by name, and rows as mappings, which other plugins bring and users write: with the
+fields of a row, checked whole before they are used."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Generic, TypeVar, get_type_hints
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from agentforge.errors import ConfigurationError
-from agentforge.http import parse_base_url
-from agentforge.model import ModelProfile
-from agentforge.provider.row import EndpointRow, ThinkingLimits
+from agentforge.provider.row import EndpointRow
+from agentforge.tool.spec import PORTABLE, STANDARD, SchemaSubset
+
+if TYPE_CHECKING:
+    from agentforge.plugin import BeanSettings
 
 __all__ = ("VendorTable",)
 
 Row = TypeVar("Row", bound=EndpointRow)
+
+_NOBODY: Mapping[str, Mapping[str, object]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +35,23 @@ class VendorTable(Generic[Row]):
     default: str
     other: str = "generic"
 
-    def row(self, vendor: str | Row | None, *, base_url: str | None = None) -> Row:
-        """The row of that name; a row is returned as it is. Without a name it is the row whose own address has the host
-        of ``base_url``, `other` at another host, `default` without an address.
+    def row(self, vendor: str | Row | Mapping[str, object] | None, *, base_url: str | None = None) -> Row:
+        """The row of that name; a row is returned as it is, and a mapping describes one (see `derived`). Without a name
+        it is the row whose own address has the host of ``base_url``, `other` at another host, `default` without an
+        address.
 
-        Raises `ConfigurationError` for an unknown name.
+        Raises `ConfigurationError` for an unknown name, and for a mapping that is wrong.
         """
         if vendor is None:
             vendor = self._at(base_url) if base_url else self.default
+        if isinstance(vendor, Mapping):
+            return self.derived(vendor)
         if not isinstance(vendor, str):
             return vendor
         try:
             return self.rows[vendor]
         except KeyError:
-            raise ConfigurationError(
-                f"there is no vendor row {vendor!r}",
-                next_step=f"Use one of {', '.join(self.rows)}, or give a {self.kind.__name__} of your own.",
-            ) from None
+            raise self._unknown(vendor, self.rows, f"give a mapping or a {self.kind.__name__} of your own") from None
 
     def _at(self, base_url: str) -> str:
         """The row that lives there. Its key may go there, so the whole origin has to be the same."""
@@ -55,96 +59,123 @@ class VendorTable(Generic[Row]):
         if origin is None:
             return self.other
         return next(
-            (row.name for row in self.rows.values() if row.base_url and _origin(row.base_url) == origin), self.other
+            (name for name, row in self.rows.items() if origin in _origins(row.base_url, row.further_base_urls)),
+            self.other,
         )
 
     def named(
-        self, vendor: str | None, brought: Mapping[str, Mapping[str, object]], base_url: str | None = None
+        self,
+        vendor: str | Mapping[str, object] | None,
+        brought: Mapping[str, Mapping[str, object]],
+        base_url: str | None = None,
     ) -> str | Row | None:
-        """The vendor to give to the model: a brought row, or the name as it is, for the model to look up; without a
-        name, the brought row whose own address has the host of ``base_url``.
+        """The vendor to give to the model: a brought row, the one that a mapping describes, or the name as it is, for
+        the model to look up; without a name, the brought row whose own address has the host of ``base_url``.
 
         Raises `ConfigurationError` for a row that is wrong, for one that takes the name of ours, and for a name that is
         nobody's.
         """
+        if isinstance(vendor, Mapping):
+            return self.derived(vendor, brought)
         if vendor is None and base_url and (origin := _origin(base_url)) is not None:
-            vendor = next((name for name in brought if _origin(brought[name].get("base_url")) == origin), None)
+            vendor = next(
+                (
+                    name
+                    for name, given in brought.items()
+                    if origin in _origins(given.get("base_url"), given.get("further_base_urls"))
+                ),
+                None,
+            )
         if vendor is None or (vendor in self.rows and vendor not in brought):
             return vendor
         if vendor in brought:
             return self.made(vendor, brought[vendor])
-        from agentforge.config import did_you_mean
+        raise self._unknown(vendor, [*self.rows, *brought], "name the plugin that brings one in 'plugins' of the file")
 
-        known = sorted({*self.rows, *brought})
-        raise ConfigurationError(
-            f"there is no vendor row {vendor!r}",
-            next_step=f"{did_you_mean(vendor, known)} A plugin that brings one is named in 'plugins' of the file.",
-        )
+    def derived(self, given: Mapping[str, object], brought: Mapping[str, Mapping[str, object]] = _NOBODY) -> Row:
+        """The row that a mapping describes: ``name`` is what it is called, ``like`` the row that it starts from (unset:
+        `other`), and all else are fields of the row. Mappings add to those of that row, anything else takes the place
+        of what is there; a row that moves to another address reads no variable of the one that it starts from.
+
+        Raises `ConfigurationError` for a field or a value that cannot be, and for a name that a row has already.
+        """
+        from agentforge.provider.row_settings import row_from
+
+        read = self._read(given)
+        name = str(getattr(read, "name"))  # noqa: B009 - the model is made at run time
+        like = getattr(read, "like", None) or self.other
+        if name in self.rows or name in brought:
+            raise ConfigurationError(
+                f"the name {name!r} of the vendor is that of a row that is there already",
+                next_step=f"Give it another name; like: {name} starts from that row.",
+            )
+        if like in brought:
+            base = self.made(like, brought[like])
+        elif like in self.rows:
+            base = self.rows[like]
+        else:
+            raise self._unknown(like, [*self.rows, *brought], "leave 'like' out of the vendor")
+        return row_from(base, read, self._subsets())
 
     def made(self, name: str, given: Mapping[str, object]) -> Row:
-        """The row that a plugin brings. Raises `ConfigurationError`, which names the plugin, for one that is wrong."""
+        """The row that a plugin brings: the fields of a row, or of ``like`` and what differs from that. Raises
+        `ConfigurationError`, which names the plugin, for one that is wrong."""
+        from agentforge.provider.row_settings import row_from
+
         source = f"the vendor {name!r} of the plugin {getattr(given, 'plugin', 'unknown')!r}"
         if name in self.rows:
             raise ConfigurationError(
                 f"{source} has the name of a vendor that is there already", next_step="Register it under another name."
             )
-        for fault, step in self._faults(given):
-            raise ConfigurationError(f"{source} is wrong: {fault}", next_step=step)
         try:
-            made = self._validated({"name": name, **given})
-            if made.base_url:
-                parse_base_url(made.base_url, "base_url")
-        except (ValueError, ConfigurationError) as error:
-            words = error.message if isinstance(error, ConfigurationError) else _words_of(error)
-            raise ConfigurationError(f"{source} is wrong: {words}", next_step="Correct the plugin.") from None
-        return made
+            read = self._read({**given, "name": name})
+            like = getattr(read, "like", None)
+            if like is not None and like not in self.rows:
+                raise self._unknown(like, self.rows, "leave 'like' out")
+            base = self.rows[like] if like is not None else self.kind(name=name)
+            return row_from(base, read, self._subsets())
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{source} is wrong: {error.message}", next_step=error.next_step) from None
 
-    def _faults(self, given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-        """What pydantic would pass over in a dataclass: unknown fields; and expressions that are none."""
+    def settings(self) -> type[BeanSettings]:
+        """The model of the mappings that describe a row; made when it is first asked for."""
+        from agentforge.provider.row_settings import row_settings
+
+        return row_settings(self.kind, tuple(self.rows), tuple(self._subsets()))  # type: ignore[arg-type]
+
+    def _read(self, given: Mapping[str, object]) -> BeanSettings:
+        from pydantic import ValidationError
+
+        from agentforge.provider.row_settings import first_fault
+
+        model = self.settings()
+        try:
+            return model.model_validate(dict(given))
+        except ValidationError as error:
+            raise first_fault(error, given, model) from None
+
+    def _subsets(self) -> dict[str, SchemaSubset]:
+        return {each.name: each for each in (STANDARD, PORTABLE, *(row.subset for row in self.rows.values()))}
+
+    def _unknown(self, vendor: str, known: Collection[str], otherwise: str) -> ConfigurationError:
         from agentforge.config import did_you_mean
 
-        for place, kind, found in (
-            ("", self.kind, given),
-            ("thinking", self._thinking(), given.get("thinking")),
-            ("capabilities", ModelProfile, given.get("capabilities")),
-        ):
-            if not isinstance(found, Mapping):
-                continue
-            known = [item.name for item in fields(kind) if not (place in ("", "capabilities") and item.name == "name")]
-            for key in found:
-                if key not in known:
-                    where = f"{place}.{key}" if place else key
-                    yield f"there is no field {where!r}", did_you_mean(str(key), known)
-        thinking = given.get("thinking")
-        patterns = [(name, given.get(name)) for name in self.kind.PATTERNS]
-        if isinstance(thinking, Mapping):
-            patterns.append(("thinking.models", thinking.get("models")))
-        for name, text in patterns:
-            if isinstance(text, str):
-                try:
-                    re.compile(text)
-                except re.error as error:
-                    yield f"{name!r} is no regular expression: {error}", "Correct the plugin."
-
-    def _thinking(self) -> type[ThinkingLimits]:
-        hint = get_type_hints(self.kind)["thinking"]
-        found: type[ThinkingLimits] = next(kind for kind in hint.__args__ if kind is not type(None))
-        return found
-
-    def _validated(self, given: Mapping[str, object]) -> Row:
-        from pydantic import TypeAdapter
-
-        capabilities = given.get("capabilities", {})
-        if isinstance(capabilities, Mapping):
-            given = {**given, "capabilities": dict(capabilities)}
-        made: Row = TypeAdapter(self.kind).validate_python(dict(given))
-        return made
+        return ConfigurationError(
+            f"there is no vendor row {vendor!r}", next_step=f"{did_you_mean(vendor, sorted(known))} Or {otherwise}."
+        )
 
 
 _PORTS = {"https": 443, "http": 80}
+_Origin: TypeAlias = tuple[str, str, int | None]
 
 
-def _origin(address: object) -> tuple[str, str, int | None] | None:
+def _origins(address: object, further: object) -> list[_Origin | None]:
+    """The origins of a row's own addresses."""
+    more = further if isinstance(further, (list, tuple)) else ()
+    return [_origin(each) for each in (address, *more) if each]
+
+
+def _origin(address: object) -> _Origin | None:
     """Scheme, host and port; ``None`` for what is no address, which is said where it is used."""
     if not isinstance(address, str):
         return None
@@ -153,10 +184,3 @@ def _origin(address: object) -> tuple[str, str, int | None] | None:
         return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
     except ValueError:
         return None
-
-
-def _words_of(error: ValueError) -> str:
-    """Each thing that is wrong, without the value, which may be anything."""
-    found: list[Any] = getattr(error, "errors", list)()
-    said = [f"{'.'.join(map(str, each['loc']))!r}: {each['msg']}" for each in found]
-    return "; ".join(said) or str(error)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from agentforge.errors import ConfigurationError, InvalidRequestError, ModelError
-from agentforge.http import HttpRequest, HttpStream, unexpected_answer
+from agentforge.http import HttpRequest, HttpResponse, HttpStream, unexpected_answer
 from agentforge.model import (
     ChatEvent,
     ChatMessage,
@@ -175,8 +175,9 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
             return await self._collected(request, encoder)
         sent, answering = self._prepare(request, encoder, stream=False)
         answer = await self._http.send(sent)
-        response = self._decode(answer.content, answering, answer.headers)
-        return self._with_cost(response, self._name_in(request))
+        with self._judging(answer):
+            response = self._decode(answer.content, answering, answer.headers)
+        return self._finished(self._with_cost(response, self._name_in(request)), answer)
 
     async def _collected(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
         """A plain reply from a model that only streams."""
@@ -196,10 +197,13 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
                 )
             chunks = aiter(answer.chunks)
             begun = await _beginning(chunks, self._max_body_bytes)
+            for notice in _notices(answer):
+                yield notice
             if not self._wire.STREAMS_JSON and begun.lstrip(_BLANK)[:1] in (b"{", b"["):
                 # A server that does not stream answers whole, whatever it calls that.
                 content = await self._whole(answer, chunks, begun)
-                for event in events_of(self._with_cost(self._decode(content, answering, answer.headers), asked)):
+                response = self._with_cost(self._decode(content, answering, answer.headers), asked)
+                for event in events_of(self._finished(response, answer)):
                     yield event
                 return
             decoder = self._decoder(answering, answer.status, answer.headers)
@@ -219,9 +223,17 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
                     error.details = {**error.details, "partial_text": decoder.partial_text}
                 raise
             for event in self._with_costs(decoder.finish(), asked):
+                if type(event) is ResponseDone:
+                    event.response = self._finished(event.response, answer)
                 yield event
             if self._ends_its_streams:
                 self._ends_its_streams = await _drain(answer)
+
+    def _finished(self, response: ChatResponse, answer: HttpResponse | HttpStream) -> ChatResponse:
+        """The response with what its request's way has to tell, whose cost the rate limit now knows."""
+        self._settle(answer, response.token_usage)
+        told = _notices(answer)
+        return replace(response, notices=(*told, *response.notices)) if told else response
 
     def _with_cost(self, response: ChatResponse, asked: str) -> ChatResponse:
         usage = priced(response.token_usage, response.model_name, self._prices, asked=asked)
@@ -274,7 +286,7 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
             if not notices:
                 self._plain = head, answering
         url = self._address(head, stream=stream)
-        return HttpRequest("POST", url, self._headers, encoded.body, self._timeouts), answering
+        return HttpRequest("POST", url, self._headers, encoded.body, self._timeouts, subject=head.model), answering
 
     def _address(self, head: Head[Any], *, stream: bool) -> str:
         base = head.base_url or self._base_url
@@ -328,6 +340,12 @@ class _WithoutTools:
     async def aclose(self) -> None:
         """Close the model."""
         await self._model.aclose()
+
+
+def _notices(answer: HttpResponse | HttpStream) -> list[Notice]:
+    """What the request's way has to tell."""
+    passage = answer.passage
+    return [Notice(*told) for told in passage.notices] if passage is not None else []
 
 
 async def _beginning(chunks: AsyncIterator[bytes], most: int) -> bytes:

@@ -18,9 +18,12 @@ from agentforge.model.script import resolve_turn
 from agentforge.model.script_file import read_script
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.testing.chat_form import ChatForm
+from agentforge.testing.dashscope_form import DashScopeForm
 from agentforge.testing.endpoint_turn import EndpointReply, EndpointTurn, read_endpoint_turn
+from agentforge.testing.gemini_form import GeminiForm
 from agentforge.testing.loopback import Connection, HttpCall, LoopbackServer
 from agentforge.testing.messages_form import MessagesForm
+from agentforge.testing.ollama_form import OllamaForm
 from agentforge.testing.responses_form import ResponsesForm
 from agentforge.testing.wire_form import WireForm
 from agentforge.tool.execution.background import BackgroundLoop
@@ -33,6 +36,10 @@ _FORMS: Mapping[str, WireForm] = {
     "/chat/completions": ChatForm(),
     "/responses": ResponsesForm(),
     "/messages": MessagesForm(),
+    ":generateContent": GeminiForm(),
+    ":streamGenerateContent": GeminiForm(),
+    "/generation": DashScopeForm(),
+    "/api/chat": OllamaForm(),
 }
 
 

@@ -34,6 +34,7 @@ _STATUS: Mapping[type[errors.ModelError], int] = {
 _CODE: Mapping[type[errors.ModelError], str] = {
     errors.ContextLengthError: "context_length_exceeded",
     errors.ContentFilterError: "content_filter",
+    errors.ToolUseFailedError: "tool_use_failed",
 }
 
 
@@ -141,7 +142,10 @@ def error_object(error: errors.ModelError) -> dict[str, object]:
     code = error.provider_code
     if code is None:
         code = next((_CODE[kind] for kind in type(error).__mro__ if kind in _CODE), None)
-    return {"message": error.message, "type": "scripted_error", "param": None, "code": code}
+    made: dict[str, object] = {"message": error.message, "type": "scripted_error", "param": None, "code": code}
+    if isinstance(error, errors.ToolUseFailedError):
+        made["failed_generation"] = error.failed_generation
+    return made
 
 
 def _no_wire_form(error: BaseException, path: ScriptPath) -> ScriptError:

@@ -14,6 +14,7 @@ from tests.cases.support import KINDS, case_file
 TESTED = {
     "model_output": {
         ("openai_response", "execute"),
+        ("gemini_response", "execute"),
         ("openai_response", "accept_or_reject"),
         ("openai_response", "error_to_model"),
         ("openai_response", "final_answer"),

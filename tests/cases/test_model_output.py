@@ -10,6 +10,7 @@ import pytest
 from agentforge.errors import ToolRoundTripLimitError, UnknownToolError
 from agentforge.model import ChatRequest
 from plugins.anthropic.tests import support as anthropic
+from plugins.gemini.tests import support as gemini
 from plugins.openai.tests.support import GOOD, FakeTransport, model_on
 from tests.cases.support import CORRECTING, Recorder, messages_of, rows, valid, wire_pairs
 
@@ -42,6 +43,22 @@ async def test_a_call_that_has_one_plain_meaning_runs_with_the_values_it_means(r
     ids = [call["id"] for call in sent]
     assert all(ids) and len(set(ids)) == values.get("distinct_ids", len(calls))
     assert wire_pairs(transport.bodies[1]["messages"]) == [(id_, f"result {at}") for at, id_ in enumerate(ids, 1)]
+    assert result.text == "ok" and valid(result.messages)
+
+
+@pytest.mark.parametrize("row", rows("model_output", "execute", form="gemini_response"))
+async def test_calls_without_ids_run_once_each_and_their_results_go_back_in_order(row: Any) -> None:
+    """The protocol pairs results with calls by their order; our own ids differ all the same."""
+    recorder, transport = Recorder(row["input"]["tools"]), gemini.FakeTransport(row["input"]["body"], gemini.GOOD)
+    result = await recorder.service().chat(gemini.model_on(transport), None, "go")
+    values, parts = row["expected"]["values"], row["input"]["body"]["candidates"][0]["content"]["parts"]
+
+    assert len(recorder.runs) == values["runs"]
+    assert sorted(recorder.runs, key=repr) == [(p["functionCall"]["name"], p["functionCall"]["args"]) for p in parts]
+    assert len({each.request.id for each in result.tool_executions}) == values["distinct_ids"]
+    said = [part["functionResponse"] for part in transport.bodies[1]["contents"][2]["parts"]]
+    assert [each["name"] for each in said] == [part["functionCall"]["name"] for part in parts]
+    assert [each["response"] for each in said] == [{"output": each.result_text()} for each in result.tool_executions]
     assert result.text == "ok" and valid(result.messages)
 
 

@@ -10,6 +10,7 @@ import pytest
 from agentforge import ChatRequest, RunFinished, TextDelta, ToolChatResult, ToolFinished, ToolStarted, errors
 from agentforge.model import AiMessage, Event, ResponseDone
 from plugins.anthropic.tests import support as anthropic
+from plugins.gemini.tests import support as gemini
 from plugins.openai.tests import support as openai
 from plugins.openai.tests.support import FakeTransport, delta, model_on, plain, sse
 from tests.cases.support import OPEN, Recorder, rows, valid, wire_pairs
@@ -97,7 +98,12 @@ async def test_a_stream_that_breaks_is_a_typed_error_and_nothing_runs(row: Any, 
     assert valid(raised.value.partial.messages)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("row", rows("streaming", "execute"))
+def executed(*providers: str) -> list[Any]:
+    """The rows of calls that are streamed by these."""
+    return [param for param in rows("streaming", "execute") if param.values[0]["input"]["provider"] in providers]
+
+
+@pytest.mark.parametrize("row", executed("openai"))
 async def test_pieces_become_whole_calls_and_each_runs_once(row: Any, split: str) -> None:
     events, recorder, transport = await conversation(row, split)
     values = row["expected"]["values"]
@@ -121,9 +127,23 @@ async def test_pieces_become_whole_calls_and_each_runs_once(row: Any, split: str
     assert result.text == "done" and valid(result.messages)
 
 
-@pytest.mark.parametrize(
-    "row", [param for param in rows("streaming", "execute") if "plain" in param.values[0]["checks"]]
-)
+@pytest.mark.parametrize("row", executed("gemini"))
+async def test_whole_calls_in_events_of_their_own_are_numbered_over_the_stream(row: Any, split: str) -> None:
+    recorder = Recorder([{"name": "read", "parameters": OPEN}])
+    transport = gemini.FakeTransport(reads(row, split), [gemini.piece({"text": "done"}, finish="STOP")])
+    async with recorder.service().stream(gemini.model_on(transport), None, "go") as stream:
+        events = [event async for event in stream]
+    values, result = row["expected"]["values"], result_of(events)
+
+    assert len(recorder.runs) == values["runs"]
+    assert sorted(recorder.runs, key=repr) == [("read", {"p": each}) for each in "abc"]
+    assert len({each.request.id for each in result.tool_executions}) == values["distinct_ids"]
+    said = [part["functionResponse"]["response"] for part in transport.bodies[1]["contents"][2]["parts"]]
+    assert said == [{"output": each.result_text()} for each in result.tool_executions]
+    assert result.text == "done" and valid(result.messages)
+
+
+@pytest.mark.parametrize("row", [param for param in executed("openai") if "plain" in param.values[0]["checks"]])
 async def test_stream_and_plain_mode_give_the_same_reply(row: Any, split: str) -> None:
     """Up to the ids that we make up, which are fresh each time."""
     events = await events_of_model(row, split)

@@ -23,6 +23,7 @@ from agentforge.http import HttpTimeouts
 from agentforge.model import ChatModel
 from agentforge.model.history import mend_history
 from agentforge_anthropic import AnthropicChatModel
+from agentforge_gemini import GeminiChatModel
 from agentforge_openai import OpenAiChatModel, OpenAiResponsesModel
 from tests.support.mock_provider import mock_provider
 
@@ -69,14 +70,17 @@ def server() -> Iterator[Judge]:
 
 @dataclass(frozen=True)
 class Form:
-    """One wire form: who speaks it, where, how many events come before the first text, and the last result in a
-    request's body as the model reads it."""
+    """One wire form: who speaks it, where, how many events come before the first text, the last result in a request's
+    body as the model reads it; a reply with a call that has an event before it, where a call is one event; and whether
+    arguments are text on the wire, plain and streamed."""
 
     model: type[Any]
     name: str
     path: str
     before_text: int
     told: Callable[[dict[str, Any]], str]
+    calling: tuple[dict[str, Any], ...] = ()
+    arguments_are_text: tuple[bool, bool] = (True, True)
 
 
 FORMS = {
@@ -88,6 +92,19 @@ FORMS = {
         "/anthropic",
         3,
         lambda body: _text(body["messages"][-1]["content"][0]["content"]),
+        arguments_are_text=(False, True),
+    ),
+    "gemini": Form(
+        GeminiChatModel,
+        "gemini-2.5-pro",
+        "/gemini",
+        0,
+        lambda body: "".join(body["contents"][-1]["parts"][0]["functionResponse"]["response"].values()),
+        calling=(
+            # Long enough for the server to see that nobody listens any more.
+            {"type": "reply", "text": "one " * 30, "tool_calls": [{"name": "get_weather", "arguments": {}}]},
+        ),
+        arguments_are_text=(False, False),
     ),
 }
 
@@ -260,7 +277,8 @@ async def test_a_stream_that_breaks_within_a_call_runs_nothing_and_can_be_asked_
 ) -> None:
     """A typed error, a valid history; the application's second question is answered and the tool runs once."""
     weather = Weather()
-    judge.script({"type": "stream_fault", "kind": kind, "after_chunks": 3, **stalling(kind)})
+    fault = {"type": "stream_fault", "kind": kind, "after_chunks": 3, **stalling(kind)}
+    judge.script(*FORMS[judge.form].calling, fault)
     async with model_at(judge, transport, read=READ[kind]) as model:
         with pytest.raises(FAULTS[kind]) as caught:
             await ask(ToolService(weather), model, streamed=True)
@@ -316,7 +334,7 @@ async def test_a_broken_call_is_told_to_the_model_which_goes_on(
     told = FORMS[judge.form].told(judge.requests()[1]["body"])
     if fault == "unknown_tool":
         assert "get_weather" in told
-    elif judge.form == "messages" and not streamed:
+    elif not FORMS[judge.form].arguments_are_text[streamed]:
         assert "city: is required" in told  # arguments are an object there, and this one is empty
     else:
         assert "not valid JSON" in told

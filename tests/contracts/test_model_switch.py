@@ -1,4 +1,4 @@
-"""One conversation over three protocols: the model changes between any two rounds, in the middle of a turn too.
+"""One conversation over four protocols: the model changes between any two rounds, in the middle of a turn too.
 
 Each model asks an endpoint of its own on the loopback address. Every request fits the official request types of its
 protocol, and the reasoning that a provider gave goes back to that provider alone.
@@ -43,11 +43,19 @@ from agentforge.model import (
 )
 from agentforge.testing import ScriptedEndpoint, call
 from agentforge_anthropic import AnthropicChatModel
+from agentforge_gemini import GeminiChatModel
 from agentforge_openai import OpenAiChatModel, OpenAiResponsesModel
+from tests.support.gemini_types import check_request
 from tests.support.official_types import strict_adapter
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-FORMS = ("chat", "responses", "messages")
+FORMS = ("chat", "responses", "messages", "gemini")
+#: Every order of three, and the fourth between any two, before and behind one.
+ORDERS = [
+    *itertools.product(FORMS[:3], repeat=3),
+    *((one, "gemini", other) for one in FORMS for other in FORMS[:3]),
+    *(("gemini", one, "gemini") for one in FORMS),
+]
 TYPES = {
     ("chat", False): CompletionCreateParamsNonStreaming,
     ("chat", True): CompletionCreateParamsStreaming,
@@ -108,13 +116,17 @@ def model_of(form: str, base_url: str) -> Any:
         return OpenAiChatModel(model="m", base_url=base_url, max_retries=0)
     if form == "responses":
         return OpenAiResponsesModel(model="m", base_url=base_url, max_retries=0, encrypted_reasoning=True)
+    if form == "gemini":
+        return GeminiChatModel(
+            vendor="gemini", model="gemini-3.5-flash", base_url=base_url, api_key="key-for-tests", max_retries=0
+        )
     return AnthropicChatModel(
         vendor="anthropic", model="claude-opus-5-5", base_url=base_url, api_key="key-for-tests", max_retries=0
     )
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
-@pytest.mark.parametrize("forms", list(itertools.product(FORMS, repeat=3)), ids="-".join)
+@pytest.mark.parametrize("forms", ORDERS, ids="-".join)
 async def test_a_turn_goes_on_with_another_model_in_every_round(forms: tuple[str, ...], streamed: bool) -> None:
     """Images, calls with results of their own, a name that no wire takes, a strict tool."""
     async with AsyncExitStack() as stack:
@@ -140,7 +152,10 @@ async def test_a_turn_goes_on_with_another_model_in_every_round(forms: tuple[str
     assert mend_history(tuple(result.messages)) == (tuple(result.messages), ())
     for place, (form, endpoint) in enumerate(zip(forms, endpoints, strict=True)):
         [request] = endpoint.requests
-        strict_adapter(TYPES[form, streamed]).validate_python(request.body)
+        if form == "gemini":
+            check_request(request.body)
+        else:
+            strict_adapter(TYPES[form, streamed]).validate_python(request.body)
         sent = request.content.decode()
         assert "photo/of city" not in sent
         assert ("Rome: 22 degrees" in sent) is (place > 0)

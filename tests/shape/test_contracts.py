@@ -42,6 +42,7 @@ LAZY = (
 LOADED_ON_USE = (
     "agentforge/config/settings.py",
     "agentforge/plugin/bean_settings.py",
+    "agentforge/provider/row_settings.py",
 )
 # library: the only folder that may name it at all
 AT_HOME = {"pluggy": "agentforge/plugin", "dependency_injector": "agentforge/container", "pytest": "agentforge/testing"}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agentforge.http import HttpTimeouts, RetryPolicy
+from agentforge.http import CircuitBreaker, HttpTimeouts, RateLimit, RetryBudget, RetryPolicy
 from agentforge.masking import Secrets
 from agentforge.model import ChatModel, ChatRequestParameters
 from agentforge.plugin import BeanContext, BeanType, Catalogue, Components, Plugins
@@ -85,6 +85,21 @@ class EndpointBean:
             ({"timeouts": {"read": "500ms", "write": 1, "pool": "1m"}}, "timeouts", HttpTimeouts(10.0, 0.5, 1.0, 60.0)),
             ({"max_retries": "0"}, "retry", RetryPolicy(0)),
             ({"retry": {"base": 1, "cap": 2, "retry_after_cap": "5m"}}, "retry", RetryPolicy(2, 1.0, 2.0, 300.0)),
+            ({"circuit_breaker": False}, "circuit_breaker", False),
+            ({"circuit_breaker": {"failures": 5, "probes": 2}}, "circuit_breaker", CircuitBreaker(5, probes=2)),
+            (
+                {"circuit_breaker": {"failure_ratio": 0.9, "window": "1m", "open_for": "2s", "open_cap": "10s"}},
+                "circuit_breaker",
+                CircuitBreaker(failure_ratio=0.9, window=60.0, open_for=2.0, open_cap=10.0),
+            ),
+            ({"retry_budget": False}, "retry_budget", False),
+            ({"retry_budget": {"ratio": 0, "reserve": 1, "window": "1s"}}, "retry_budget", RetryBudget(0.0, 1, 1.0)),
+            ({"rate_limit": {"requests_per_minute": 60}}, "rate_limit", RateLimit(60)),
+            (
+                {"rate_limit": {"tokens_per_minute": "50k", "max_wait": "10s"}},
+                "rate_limit",
+                RateLimit(tokens_per_minute=50_000, max_wait=10.0),
+            ),
             ({"max_connections": 5}, "max_connections", 5),
             ({"max_body_bytes": 1000}, "max_body_bytes", 1000),
             ({"proxy": "http://127.0.0.1:3128"}, "proxy", "http://127.0.0.1:3128"),
@@ -148,6 +163,11 @@ class EndpointBean:
             ({"transport": "requests"}, "transport"),
             ({"verify": False}, "verify"),
             ({"timeouts": {"read": 0}}, "timeouts.read"),
+            ({"circuit_breaker": {"open_for": "2m"}}, "'open_cap' of the circuit breaker cannot be 60.0"),
+            ({"circuit_breaker": {"failure_ratio": 2}}, "circuit_breaker"),
+            ({"retry_budget": {"ratio": -1}}, "retry_budget"),
+            ({"rate_limit": {}}, "a rate limit without a limit"),
+            ({"rate_limit": {"requests_per_minute": 0}}, "rate_limit.requests_per_minute"),
             ({"defaults": {"temprature": 0}}, "defaults.temprature"),
             ({"defaults": {"reasoning_effort": "huge"}}, "defaults.reasoning_effort"),
         ],

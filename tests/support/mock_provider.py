@@ -1,4 +1,4 @@
-"""A Chat Completions server that is not ours (the package ``llmock``), as a process on a free loopback port."""
+"""A server of several protocols that is not ours (the package ``llmock``), as a process on a free loopback port."""
 
 from __future__ import annotations
 

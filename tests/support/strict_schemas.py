@@ -1,4 +1,4 @@
-"""Strict schemas, looked at without the compiler: whether one is inside its subset, schemas to compile, and instances.
+"""Compiled schemas, looked at without the compiler: whether one is inside its subset, and what holds of each.
 
 Nothing here uses what it judges: walking, counting and references are written out once more, in the plainest way.
 """
@@ -6,9 +6,11 @@ Nothing here uses what it judges: walking, counting and references are written o
 from __future__ import annotations
 
 import copy
+import json
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import jsonschema_rs
@@ -20,41 +22,32 @@ from agentforge.model import ToolParameters, ToolSpecification
 from agentforge.tool.execution.schema_validator import SchemaValidator
 from agentforge.tool.spec import SchemaNote, SchemaSubset, compile_schema
 from agentforge.tool.spec.reshaping import Reshaper
+from tests.support.schema_instances import BAD_PATTERNS, FORMATS, GOOD_PATTERNS, instances_of, without_nullable
 
 __all__ = (
     "CALM",
-    "GOOD_PATTERNS",
     "holds_what_it_promises",
-    "instances_of",
     "is_inside_and_stays",
     "outside",
     "schemas",
+    "takes_what_fits",
 )
 
 # A busy machine is no fault of the code: no example has a time limit.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
-GOOD_PATTERNS = {"^a+$": "aa", "^[a-c]{1,2}$": "b", "x": "xyz"}
-_BAD_PATTERNS = {"^(?=a)a": "a", r"^(a)\1$": "aa", r"\bx\b": "x", "^a{2,300}$": "aaa"}
-_FORMATS = {
-    "date": "2026-01-31",
-    "uuid": "5f0c6f0e-8a3b-4f0e-9d53-3f2f3a1f6a10",
-    "uri": "https://a.example/",
-    "iban": "x",
-}
-
 
 # -- inside a subset? ----------------------------------------------------------------------------
 
 
-def outside(schema: Any, subset: SchemaSubset) -> list[str]:
+def outside(schema: Any, subset: SchemaSubset, *, strict: bool = True) -> list[str]:
     """What of a compiled schema is not in the subset."""
     found: list[str] = []
     if schema.get("type") != "object" or "anyOf" in schema:
         found.append("the root is no object")
     definitions = schema.get("$defs", {})
     for node, place, parent in _nodes(schema, "#", ""):
-        found.extend(f"{place}: {text}" for text in _faults(node, place, parent, schema, subset))
+        found.extend(f"{place}: {text}" for text in _faults(node, place, parent, schema, subset, strict))
     used = {node["$ref"] for node, _, _ in _nodes(schema, "#", "") if "$ref" in node}
     for name in definitions:
         if f"#/$defs/{name}" not in used:
@@ -91,11 +84,14 @@ def _nodes(node: Any, place: str, parent: str) -> Iterator[tuple[dict[str, Any],
     for key in ("anyOf", "prefixItems"):
         for index, inner in enumerate(node.get(key, ())):
             yield from _nodes(inner, f"{place}/{key}/{index}", key)
-    if isinstance(node.get("items"), dict):
-        yield from _nodes(node["items"], f"{place}/items", "items")
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            yield from _nodes(node[key], f"{place}/{key}", key)
 
 
-def _faults(node: dict[str, Any], place: str, parent: str, root: Any, subset: SchemaSubset) -> Iterator[str]:
+def _faults(
+    node: dict[str, Any], place: str, parent: str, root: Any, subset: SchemaSubset, strict: bool
+) -> Iterator[str]:
     known = {"type", "description", "properties", "required", "items", "anyOf", "enum"} | set(subset.allowed)
     known |= {"const"} if subset.const else set()
     known |= {"$ref"} if subset.references == "$defs" else set()
@@ -112,7 +108,7 @@ def _faults(node: dict[str, Any], place: str, parent: str, root: Any, subset: Sc
         if node["$ref"] != "#" and node["$ref"].removeprefix("#/$defs/") not in root.get("$defs", {}):
             yield "a reference leads nowhere"
         return
-    if not {"type", "anyOf", "enum", "const"} & set(node):
+    if not {"type", "anyOf", "enum", "const"} & set(node) and (strict or not subset.any_value):
         yield "says nothing of its type"
     kinds = node.get("type", [])
     refused = {"all": set(), "scalars": {"object", "array"}, "none": set(kinds)}[subset.type_lists]
@@ -122,10 +118,10 @@ def _faults(node: dict[str, Any], place: str, parent: str, root: Any, subset: Sc
     if "null" in kinds and subset.null == "nullable" and len(kinds) > 1:
         yield "null is one of several types"
     if "object" in kinds or "properties" in node:
-        yield from _object_faults(node, place, subset)
-    if "array" in kinds and not node.get("items") and not node.get("prefixItems"):
+        yield from _object_faults(node, place, subset, strict)
+    if "array" in kinds and not node.get("items") and not node.get("prefixItems") and (strict or not subset.any_value):
         yield "a list of anything"
-    if "format" in node and node["format"] not in subset.formats:
+    if "format" in node and subset.formats is not None and node["format"] not in subset.formats:
         yield "unknown format"
     if "pattern" in node and not _is_good_pattern(node["pattern"], subset):
         yield "a refused pattern"
@@ -139,17 +135,24 @@ def _faults(node: dict[str, Any], place: str, parent: str, root: Any, subset: Sc
             yield f"a value {value!r} in an enum"
 
 
-def _object_faults(node: dict[str, Any], place: str, subset: SchemaSubset) -> Iterator[str]:
+def _object_faults(node: dict[str, Any], place: str, subset: SchemaSubset, strict: bool) -> Iterator[str]:
+    if not strict and not {"properties", "required"} & set(node):  # an open one
+        return
     if not isinstance(node.get("properties"), dict):
         yield "no properties"
         return
-    if subset.says_closed and node.get("additionalProperties") is not False:
+    if set(node["properties"]) & subset.refused_names:
+        yield "a property of a refused name"
+    says_open = "additionalProperties" in subset.allowed or (not strict and node.get("additionalProperties") is True)
+    if subset.says_closed and node.get("additionalProperties") is not False and not says_open:
         yield "not closed"
-    if subset.optional == "nullable" and node.get("required") != list(node["properties"]):
+    if not strict and not node["properties"] and place != "#" and node.get("additionalProperties") is not False:
+        yield "no properties, and not closed"
+    if strict and subset.optional == "nullable" and node.get("required") != list(node["properties"]):
         yield "not all is required"
     if not set(node.get("required", ())) <= set(node["properties"]):
         yield "what is required is not declared"
-    if not node["properties"] and not subset.empty_objects and place != "#":
+    if strict and not node["properties"] and not subset.empty_objects and place != "#":
         yield "no properties inside"
 
 
@@ -174,7 +177,7 @@ def _levels(node: Any, root: Any, inside: tuple[str, ...]) -> int:
             return 0
         return _levels(root["$defs"][reference.removeprefix("#/$defs/")], root, (*inside, reference))
     parts = [*node.get("properties", {}).values(), *node.get("anyOf", ()), *node.get("prefixItems", ())]
-    parts += [node["items"]] if isinstance(node.get("items"), dict) else []
+    parts += [node[key] for key in ("items", "additionalProperties") if isinstance(node.get(key), dict)]
     return ("properties" in node) + max([0, *(_levels(part, root, inside) for part in parts)])
 
 
@@ -185,7 +188,7 @@ def _is_recursive(node: Any, root: Any, inside: tuple[str, ...]) -> bool:
             return True
         return _is_recursive(root["$defs"][reference.removeprefix("#/$defs/")], root, (*inside, reference))
     parts = [*node.get("properties", {}).values(), *node.get("anyOf", ()), *node.get("prefixItems", ())]
-    parts += [node["items"]] if isinstance(node.get("items"), dict) else []
+    parts += [node[key] for key in ("items", "additionalProperties") if isinstance(node.get(key), dict)]
     return any(_is_recursive(part, root, inside) for part in parts)
 
 
@@ -214,8 +217,8 @@ _SCALARS = st.one_of(
             {"title": "T", "type": "integer", "examples": [1], "x-note": [1]},
         ]
     ),
-    st.sampled_from(sorted(GOOD_PATTERNS) + sorted(_BAD_PATTERNS)).map(lambda p: {"type": "string", "pattern": p}),
-    st.sampled_from(sorted(_FORMATS)).map(lambda f: {"type": "string", "format": f}),
+    st.sampled_from(sorted(GOOD_PATTERNS) + sorted(BAD_PATTERNS)).map(lambda p: {"type": "string", "pattern": p}),
+    st.sampled_from(sorted(FORMATS)).map(lambda f: {"type": "string", "format": f}),
     st.sampled_from("AB").map(lambda name: {"$ref": f"#/$defs/{name}"}),
     st.sampled_from("AB").map(lambda name: {"$ref": f"#/$defs/{name}", "description": "that one"}),
     st.sampled_from([{"$ref": "#/properties/a"}, {"$ref": "#"}, {}, True, False]),
@@ -300,94 +303,36 @@ def schemas() -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-# -- instances -----------------------------------------------------------------------------------
+# -- what holds of every compiled schema ------------------------------------------------------------
 
 
-def instances_of(schema: Any, dice: random.Random, count: int) -> Iterator[dict[str, Any]]:
-    """Instances of a compiled schema."""
-    check = jsonschema_rs.validator_for(schema)
-    for _ in range(count * 4):
-        try:
-            made = _instance(schema, schema, dice, 0)
-        except RecursionError:  # it has none: it must hold itself
-            return
-        if check.is_valid(made):
-            yield made
-            count -= 1
-        if not count:
-            return
-
-
-def _instance(node: Any, root: Any, dice: random.Random, depth: int) -> Any:
-    if depth > 60:
-        raise RecursionError
-    if "$ref" in node:
-        reference = node["$ref"]
-        target = root if reference == "#" else root["$defs"][reference.removeprefix("#/$defs/")]
-        return _instance(target, root, dice, depth + 1)
-    if node.get("nullable") and dice.random() < 0.3 + depth / 6:
-        return None
-    if "anyOf" in node:
-        simple = [part for part in node["anyOf"] if not {"$ref", "properties", "anyOf", "items"} & set(part)]
-        return _instance(dice.choice(simple if simple and depth > 4 else node["anyOf"]), root, dice, depth + 1)
-    if "const" in node:
-        return node["const"]
-    if "enum" in node:
-        return dice.choice(node["enum"])
-    kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
-    kind = "null" if "null" in kinds and depth > 4 else dice.choice(kinds)
-    if kind == "object":
-        needed = node.get("required", ())
-        given = [name for name in node["properties"] if name in needed or (depth < 4 and dice.random() < 0.6)]
-        return {name: _instance(node["properties"][name], root, dice, depth + 1) for name in given}
-    if kind == "array":
-        least, places = node.get("minItems", 0), node.get("prefixItems", [])
-        rest = node.get("items", {"type": "null"})
-        most = len(places) if rest is False else 4
-        length = dice.randint(least, min(node.get("maxItems", 4), max(least, most if depth < 4 else 0)))
-        parts = [places[index] if index < len(places) else rest for index in range(length)]
-        return [_instance(part, root, dice, depth + 1) for part in parts if part is not False]
-    return _scalar(kind, node, dice)
-
-
-def _scalar(kind: str, node: Mapping[str, Any], dice: random.Random) -> Any:
-    if kind == "string":
-        if "pattern" in node:
-            known = {**GOOD_PATTERNS, **_BAD_PATTERNS}
-            return known.get(node["pattern"]) or dice.choice(["0", "12", "0.5", "a", "abc", "A1", "2026-01-31"])
-        return _FORMATS.get(node.get("format", ""), dice.choice(["", "a", "x", "aa", "xyz", "kind", "text"]))
-    if kind == "integer":
-        return dice.choice([-4, 0, 1, 2, 3, 4, 6, 12])
-    if kind == "number":
-        return dice.choice([-4.5, -3, 0, 0.5, 2.0, 9.75, 10, 11])
-    return {"boolean": dice.random() < 0.5, "null": None}[kind]
-
-
-def is_inside_and_stays(schema: dict[str, Any], subset: SchemaSubset) -> None:
-    """Assert that the strict form is in the subset and its own strict form, and that the input is not changed."""
+def is_inside_and_stays(schema: dict[str, Any], subset: SchemaSubset, *, strict: bool = True) -> None:
+    """Assert that the form is in the subset and its own form, and that the input is not changed. What is not strict is
+    inside whatever the problems, but for limits of its size."""
     before = copy.deepcopy(schema)
-    made = compile_schema(schema, subset)
+    made = compile_schema(schema, subset, strict=strict)
     assert schema == before
-    if made.problems:
+    if made.problems and (strict or {"limit", "too_large"} & {problem.code for problem in made.problems}):
         return
-    assert outside(made.schema, subset) == []
-    again = compile_schema(made.schema, subset)
-    assert (again.schema, again.problems, again.notices, again.size) == (made.schema, (), (), made.size)
+    assert outside(made.schema, subset, strict=strict) == [], made.schema
+    if any("deeper than" in note.text for note in made.notices):  # what stands there is deeper, too
+        return
+    again = compile_schema(made.schema, subset, strict=strict)
+    assert (again.schema, again.problems, again.size) == (made.schema, (), made.size)
+    assert again.notices == () or not strict  # "additionalProperties: true" is told again where it is kept
 
 
-def holds_what_it_promises(schema: dict[str, Any], subset: SchemaSubset, seed: int) -> int:
-    """Assert that what is valid in the strict form is valid after its nulls were removed, or that the notices say which
-    keyword it may break; how many instances were looked at."""
-    made = compile_schema(schema, subset)
-    if made.problems:
-        return 0
-    try:
-        tool = SchemaValidator(ToolSpecification("t", parameters=ToolParameters(schema), strict="auto"))
-    except ToolDeclarationError:  # a circle of references: no tool can have it
+def holds_what_it_promises(schema: dict[str, Any], subset: SchemaSubset, seed: int, *, strict: bool = True) -> int:
+    """Assert that what is valid in the form is valid after the nulls of a strict one were removed, or that the notices
+    say which keyword or place it may break; how many instances were looked at."""
+    made = compile_schema(schema, subset, strict=strict)
+    tool = None if made.problems else _validator(schema)
+    if tool is None:
         return 0
     check = jsonschema_rs.validator_for(schema)
+    notices = _where_used(made.notices, schema)
     looked_at = 0
-    for instance in instances_of(made.schema, random.Random(seed), 6):
+    for instance in instances_of(without_nullable(made.schema), random.Random(seed), 6):
         looked_at += 1
         refused = ""
         try:
@@ -396,13 +341,46 @@ def holds_what_it_promises(schema: dict[str, Any], subset: SchemaSubset, seed: i
             refused = str(error)
         if "too deep or too many" in refused:  # a schema that costs too much to check, such as one that is only itself
             continue
-        given = Reshaper(schema, text_to_number=False, drop_nulls=True).reshape(instance)
+        given = Reshaper(schema, text_to_number=False, drop_nulls=True).reshape(instance) if strict else instance
         errors = list(check.iter_errors(given))
-        unexplained = [str(error) for error in errors if not _is_explained(error, made.notices)]
+        unexplained = [str(error) for error in errors if not _is_explained(error, notices)]
         assert not unexplained, (made.schema, instance, given, unexplained, made.notices)
         # What one place of a list is told of, another one may not declare.
-        assert errors or not refused or any(note.code == "order" for note in made.notices), (instance, refused)
+        is_wider = any(note.code in ("order", "widened") for note in made.notices)
+        assert errors or not refused or is_wider or not strict, (instance, refused)
     return looked_at
+
+
+def takes_what_fits(schema: dict[str, Any], subset: SchemaSubset, seed: int) -> int:
+    """Assert that a form that no model is held to takes what the original takes; how many instances were looked at."""
+    made, narrow = compile_schema(schema, subset, strict=False), compile_schema(schema)
+    tool = None if narrow.problems else _validator(schema)
+    if tool is None or made.problems or any(note.code == "narrowed" for note in made.notices):
+        return 0
+    check, wide = jsonschema_rs.validator_for(schema), jsonschema_rs.validator_for(without_nullable(made.schema))
+    looked_at = 0
+    for instance in instances_of(narrow.schema, random.Random(seed), 6):
+        given = Reshaper(schema, text_to_number=False, drop_nulls=True).reshape(instance)
+        if check.is_valid(given):
+            looked_at += 1
+            assert wide.is_valid(given), (made.schema, given, [str(error) for error in wide.iter_errors(given)])
+    return looked_at
+
+
+def _validator(schema: dict[str, Any]) -> SchemaValidator | None:
+    """The check of a tool's arguments; ``None`` where the schema is a circle of references, which no tool can have."""
+    try:
+        return SchemaValidator(ToolSpecification("t", parameters=ToolParameters(schema), strict="auto"))
+    except ToolDeclarationError:
+        return None
+
+
+def _where_used(notices: tuple[SchemaNote, ...], schema: dict[str, Any]) -> tuple[SchemaNote, ...]:
+    """The notices, with those about a place that a reference leads to as about any place."""
+    used = [each for each in re.findall(r'"\$ref": "#(/[^"]*)"', json.dumps(schema)) if each]
+    return tuple(
+        replace(note, path="") if any(note.path.startswith(each) for each in used) else note for note in notices
+    )
 
 
 def _is_explained(error: Any, notices: tuple[SchemaNote, ...]) -> bool:
@@ -412,9 +390,27 @@ def _is_explained(error: Any, notices: tuple[SchemaNote, ...]) -> bool:
     if "order" in codes and any(isinstance(step, int) for step in error.instance_path):
         return True
     keyword = [step for step in error.schema_path if isinstance(step, str)][-1]
+    if any(note.code == "widened" and _is_below(error.instance_path, note.path) for note in notices):
+        return True
     if keyword in ("anyOf", "oneOf", "unevaluatedProperties"):
         # Which alternative a value was meant for, or what of it did not hold, such an error does not say.
         return bool(notices)
     if keyword == "required":
-        return "which properties must be given" in told or "dependent" in told
+        return any(words in told for words in ("which properties must be given", "dependent", "what is required"))
     return keyword in told or (keyword == "items" and "maxItems" in told)
+
+
+def _is_below(place: list[Any], path: str) -> bool:
+    """Whether a place of an instance is inside of that which a place of a schema is about."""
+    steps, left = path.split("/")[1:], [str(each) for each in place]
+    while steps:
+        step = steps.pop(0)
+        if step in ("properties", "prefixItems"):
+            if left[:1] != [steps.pop(0)]:
+                return False
+            left.pop(0)
+        elif step in ("items", "additionalProperties"):
+            left = left[1:]
+        else:  # an alternative
+            steps.pop(0)
+    return True

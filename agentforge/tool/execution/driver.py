@@ -15,6 +15,7 @@ from agentforge.errors import (
     ToolChoiceError,
     ToolDeclarationError,
     ToolRoundTripLimitError,
+    ToolUseFailedError,
 )
 from agentforge.model.events import Notice
 from agentforge.model.messages import ChatMessage
@@ -23,7 +24,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.specification import ToolSpecification
 from agentforge.tool.execution.batch import Emit, ToolBatch, handled
 from agentforge.tool.execution.chat_result import ToolChatResult
-from agentforge.tool.execution.events import RoundStarted, RunSuspended, ToolFinished
+from agentforge.tool.execution.events import AttemptDiscarded, RoundStarted, RunSuspended, ToolFinished
 from agentforge.tool.execution.gate import Ask, CallNext, PlannedCall, Proceed, Refuse, ToolGate
 from agentforge.tool.execution.gates import judged, look_up, validate
 from agentforge.tool.execution.innermost import innermost_of
@@ -191,7 +192,7 @@ class _Turn:
         self.static = not run.selectors and all(type(source) is tuple for source in sources)
         self.response: ChatResponse | None = None
         self.notices: list[Notice] = []
-        #: The round in which a forced tool choice holds; a reply that paused does not use it up.
+        #: The round in which a forced tool choice holds; a reply that paused or was refused does not use it up.
         self._first = 0
         self._timed: dict[int, ToolExecution] = {}
         #: How many of the loop's records are among the run's executions: those of a saved turn are not yet.
@@ -257,7 +258,7 @@ class _Turn:
         if self.response is not None:
             run.intermediate_responses.append(self.response)
             self.response = None
-        messages: Sequence[ChatMessage] = self.loop.messages
+        messages: Sequence[ChatMessage] = self.loop.asking
         if self.rounds is not None:
             before = self.parameters
             prepared = await self.rounds.prepare(number, ChatRequest(messages, before or _NOTHING_SET))
@@ -272,14 +273,13 @@ class _Turn:
             await self._say_if_no_longer_forced(parameters)
         if self.emit is not None:
             await self.emit(RoundStarted(number))
-        request = ChatRequest(messages, parameters)
-        if self.rounds is not None:
-            answer = await self.rounds.ask(number, request)
-        else:
-            assert self.ask is not None
-            if run.parent is not None:
-                await run.ask_above()
-            answer = Answer(await self.ask(request))
+        try:
+            answer = await self._answer(number, ChatRequest(messages, parameters))
+        except ToolUseFailedError as error:
+            if not self.loop.refused(error.failed_generation, run.secrets.mask(error.message)):
+                raise
+            await self._say_refused(number, error)
+            return
         response = answer.response
         if not isinstance(response, ChatResponse):
             raise ModelError(f"the model returned {type(response).__name__}, not a ChatResponse")
@@ -298,6 +298,24 @@ class _Turn:
         choice = parameters.tool_choice
         if choice is not None and choice.forces_a_call and answer.forced and not calls:
             self._no_call(response, repr(choice.names[0]) if choice.mode == "tool" else "a tool")
+
+    async def _answer(self, number: int, request: ChatRequest) -> Answer:
+        if self.rounds is not None:
+            return await self.rounds.ask(number, request)
+        assert self.ask is not None
+        if self.run.parent is not None:
+            await self.run.ask_above()
+        return Answer(await self.ask(request))
+
+    async def _say_refused(self, number: int, error: ToolUseFailedError) -> None:
+        """The model is asked again: a forced tool choice holds on, and nothing that was shown of this round counts."""
+        if number == self._first:
+            self._first += 1
+        reason = self.run.secrets.mask(error.message)
+        what = "the provider refused what the model made; it is told why and asked again"
+        await self.notice(Notice("tool_use_refused", what, {"reason": reason}))
+        if self.emit is not None:
+            await self.emit(AttemptDiscarded("the provider refused what the model made"))
 
     def _no_call(self, response: ChatResponse, wanted: str) -> None:
         """A call was asked for and none came: a refusal or a filter is an answer, after a pause it may still come."""

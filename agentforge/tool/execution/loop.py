@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from agentforge.model.history import History
+from agentforge.model.messages import AiMessage, UserMessage
 from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.tool.declare import ReturnBehavior
 from agentforge.tool.execution.gate import Ask
@@ -41,7 +42,7 @@ class FinishKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Send ``loop.messages``; ``round`` counts model calls from 0."""
+    """Send ``loop.asking``; ``round`` counts model calls from 0."""
 
     round: int
 
@@ -76,6 +77,7 @@ _BROKEN_OFF = {
     FinishReason.ERROR: "Not run: the model's reply ended in an error.",
     FinishReason.CONTENT_FILTER: "Not run: the reply was stopped by a content filter.",
 }
+_REFUSED = "The server refused this: {reason}\nCall the tools again, with arguments that fit their schemas."
 _NO_ROUND_LEFT = "Not run: the limit of tool-calling round trips was reached."
 
 
@@ -98,6 +100,12 @@ class ToolLoop:
         """The valid history so far."""
         return self.state.messages
 
+    @property
+    def asking(self) -> History:
+        """What to send: the history, and behind it what a refused call is corrected with."""
+        state = self.state
+        return state.messages.extended(state.correction) if state.correction else state.messages
+
     def next(self) -> NextStep:
         """What is to be done now; asking twice gives the same answer."""
         state = self.state
@@ -114,6 +122,7 @@ class ToolLoop:
         """The model answered; ``offered`` is what this request really offered, by name."""
         state = self.state
         state.model_calls += 1
+        state.correction = ()
         state.token_usage = state.token_usage + response.token_usage
         calls = response.ai_message.tool_execution_requests
         if not calls:
@@ -138,6 +147,21 @@ class ToolLoop:
             self._fill(ToolOutcome.LIMITED, _NO_ROUND_LEFT)
             self._commit()
             self._end(FinishKind.ROUND_TRIP_LIMIT, response)
+
+    def refused(self, generation: str, reason: str) -> bool:
+        """The provider refused what the model made (``generation``; empty where it is not known) and gave no reply.
+
+        True where the model is to be asked once more: what it made and ``reason`` then go behind the history, in that
+        request alone. False where that was refused as well, or no round is left. Each counts as a round.
+        """
+        state = self.state
+        state.model_calls += 1
+        if state.correction or self._no_round_left():
+            state.correction = ()
+            return False
+        told = UserMessage(_REFUSED.format(reason=reason))
+        state.correction = (AiMessage(generation), told) if generation.strip() else (told,)
+        return True
 
     def resolved(self, outcomes: Mapping[int, tuple[ToolOutcome, ToolExecutionResult] | Ask]) -> None:
         """What came of calls of the last batch, by position; an `Ask` suspends the loop."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from agentforge.errors import RunStateError
 from agentforge.model.history import History
-from agentforge.model.messages import Message, ToolExecutionResultMessage
+from agentforge.model.messages import ChatMessage, Message, ToolExecutionResultMessage
 from agentforge.model.response import ChatResponse
 from agentforge.model.specification import ToolSpecification
 from agentforge.model.tool_call import ToolExecutionRequest
@@ -89,6 +89,8 @@ class ToolLoopState:
     given: int = 0
     #: Of a run that waits, the parts of ``token_usage`` by the model's name (empty where it is not known).
     usage_by_model: dict[str, TokenUsage] = field(default_factory=dict)
+    #: What goes behind ``messages`` in the next request alone, as the provider refused what the model made.
+    correction: tuple[ChatMessage, ...] = ()
 
     def copied(self) -> ToolLoopState:
         """The same state, to be driven on while this one stays as it is."""
@@ -134,6 +136,7 @@ class ToolLoopState:
             ],
             "waiting": [{"position": at, "reason": ask.reason} for at, ask in sorted(self.waiting.items())],
             "nested": [{"position": at, "state": state.to_json()} for at, state in sorted(self.nested.items())],
+            "correction": messages_to_json(self.correction),
         }
 
     @classmethod
@@ -165,6 +168,7 @@ class ToolLoopState:
                 results={int(item["position"]): _result_from_json(item) for item in data["results"]},
                 waiting={int(item["position"]): Ask(item["reason"]) for item in data["waiting"]},
                 nested={int(item["position"]): cls.from_json(item["state"]) for item in data.get("nested", ())},
+                correction=tuple(messages_from_json(data["correction"])) if "correction" in data else (),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, RunStateError):

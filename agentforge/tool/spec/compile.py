@@ -1,36 +1,45 @@
-"""The strict form of a schema: brought into the subset that a provider's strict mode can hold a model to.
+"""A schema brought into the subset that a provider takes: as a strict form, or as advice.
 
-Objects are closed and, where the subset wants it, every property is required and optional ones become nullable; the
-nulls that models then send are dropped again when arguments are bound. What the subset lacks is moved into the
-description or left out and reported. Arguments are always checked against the original schema, so nothing is lost; but
-what is reported is not held by the provider.
+A strict form holds a model to the schema. Objects are closed and, where the subset wants it, every property is required
+and optional ones become nullable; the nulls that models then send are dropped again when arguments are bound. Advice
+leaves properties as they are declared, and what the subset cannot say becomes wider.
+
+In both, what the subset lacks is moved into the description or left out and reported. Arguments are always checked
+against the original schema, so nothing is lost; but what is reported is not held by the provider.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentforge.tool.spec.heads import Heads
 from agentforge.tool.spec.measure import SchemaSize, beyond_limits, size_of
-from agentforge.tool.spec.merging import SchemaFaultError, types_of
+from agentforge.tool.spec.merging import SchemaFaultError, types_of, united
 from agentforge.tool.spec.noting import SchemaNote
-from agentforge.tool.spec.plain import PlainSchemas, described
+from agentforge.tool.spec.plain import described
+from agentforge.tool.spec.references import References, TooLargeError, without_aliases
 from agentforge.tool.spec.subset import STANDARD, SchemaSubset
-from agentforge.tool.spec.walk import escaped_step, steps_of
+from agentforge.tool.spec.typed import ALL_TYPES
+from agentforge.tool.spec.walk import steps_of
 
 __all__ = ("CompiledSchema", "compile_schema")
 
-_DEEPEST, _MOST_PARTS = 128, 8_000
+#: How many schemas may be inside of each other.
+_DEEPEST = 64
+#: How many definitions may be written out inside of each other, and schemas at all, where no model is held to the
+#: schema; tried in this order.
+_ATTEMPTS = ((None, 32), *((nested, 32) for nested in (5, 4, 3, 2, 1, 0)), (0, 12), (0, 3))
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledSchema:
-    """``schema`` in the subset, if there are no ``problems``; with any, send the original as not strict.
+    """``schema`` in the subset, if there are no ``problems``. With any there is no strict form; what is advice is in
+    the subset all the same, with something wider in the place of a part that is broken.
 
-    ``notices`` say what the strict form does not carry: codes ``told`` (said in the description), ``left_out``,
-    ``one_of`` (more than one alternative may hold), ``order`` (of a list's places) and ``narrowed``. ``size`` is for
+    ``notices`` say what the schema does not carry: codes ``told`` (said in the description), ``left_out``, ``one_of``
+    (more than one alternative may hold), ``order`` (of a list's places), ``narrowed`` and ``widened``. ``size`` is for
     the limits of a whole request (`agentforge.tool.spec.beyond_request_limits`).
     """
 
@@ -40,18 +49,38 @@ class CompiledSchema:
     size: SchemaSize
 
 
-def compile_schema(schema: Mapping[str, Any], subset: SchemaSubset = STANDARD) -> CompiledSchema:
-    """The strict form of a tool's parameters in ``subset``; the argument is not changed.
+def compile_schema(
+    schema: Mapping[str, Any], subset: SchemaSubset = STANDARD, *, strict: bool = True
+) -> CompiledSchema:
+    """A tool's parameters in ``subset``; the argument is not changed.
+
+    ``strict``: a model will be held to them, so that what the subset cannot say is a problem. Else they are advice:
+    properties stay optional, and what cannot be said becomes wider, with a notice.
 
     >>> made = compile_schema({"type": "object", "properties": {"a": {"type": "string"}}})
     >>> made.schema["required"], made.schema["properties"]["a"]["type"], made.problems
     (['a'], ['string', 'null'], ())
+    >>> made = compile_schema({"type": "object", "properties": {"a": {"type": "string"}}}, strict=False)
+    >>> made.schema["required"], made.schema["properties"]["a"]["type"], made.problems
+    ([], 'string', ())
     """
-    compiler = _Compiler(schema, subset)
-    try:
-        made = compiler.root()
-    except (RecursionError, _TooLargeError):
-        compiler.problem((), "too_large", "the schema is too large to be brought into a strict form")
+    if not strict:
+        subset = replace(subset, optional="stay")
+    made: dict[str, Any] | None = None
+    heads = Heads(schema)
+    nested = 0
+    for most_nested, deepest in ((None, _DEEPEST),) if strict else _ATTEMPTS:
+        is_last = (most_nested, deepest) == _ATTEMPTS[-1]
+        if (heads.is_spent and not is_last) or (most_nested is not None and most_nested >= max(nested, 1)):
+            continue  # it would end in the same way
+        compiler = _Compiler(schema, heads, subset, strict, most_nested, deepest)
+        try:
+            made = compiler.root()
+            break
+        except (RecursionError, TooLargeError):
+            nested = compiler.nested
+    if made is None:
+        compiler.problem((), "too_large", "the schema is too large to be brought into another form")
         made = {"type": "object", "properties": {}}
     size = size_of(made)
     for text in beyond_limits(size, subset.limits):
@@ -59,23 +88,7 @@ def compile_schema(schema: Mapping[str, Any], subset: SchemaSubset = STANDARD) -
     return CompiledSchema(made, tuple(dict.fromkeys(compiler.problems)), tuple(dict.fromkeys(compiler.notices)), size)
 
 
-class _TooLargeError(Exception):
-    pass
-
-
-class _Compiler(PlainSchemas):
-    def __init__(self, schema: Mapping[str, Any], subset: SchemaSubset) -> None:
-        super().__init__(Heads(schema), subset)
-        self._root = schema
-        self._names: dict[str, str] = {}
-        #: The names of definitions that are taken, each with the last number that was tried behind it.
-        self._taken: dict[str, int] = {}
-        self._left: list[str] = []
-        self._inside: list[str] = []
-        self._parts = 0
-        # Far beyond the limit, that is: what is a little beyond it is counted.
-        self._deepest = 2 * (subset.limits.levels or 32)
-
+class _Compiler(References):
     # -- the root and its definitions ------------------------------------------------------------
 
     def root(self) -> dict[str, Any]:
@@ -84,7 +97,7 @@ class _Compiler(PlainSchemas):
         while self._left:
             reference = self._left.pop(0)
             definitions[self._names[reference]] = self.schema(self._heads.target(reference), steps_of(reference))
-        return _without_aliases({**made, "$defs": definitions}) if definitions else made
+        return without_aliases({**made, "$defs": definitions}) if definitions else made
 
     def _whole(self) -> dict[str, Any]:
         """The root, which is always an object: what else it might be is of no use for arguments."""
@@ -93,21 +106,28 @@ class _Compiler(PlainSchemas):
             if head is not None and "anyOf" in head:
                 branches = [self._heads.head(branch, through=True) for branch in head["anyOf"]]
                 objects = [one for one in branches if one is not None and self._may_be_object(one)]
-                if len(objects) == 1:
+                if len(objects) == 1 or (objects and not self._strict):
                     head = self._heads.merge({**head, "anyOf": objects}, {"type": ("object",)})
+                    if head is not None and "anyOf" in head and not self._strict:
+                        self.notice((), "widened", "its alternatives were sent as one object")
+                        head = united(self._heads.alternatives(head), head)
         except SchemaFaultError as fault:
-            self.problem((), fault.code, str(fault))
-            return {"type": "object", "properties": {}}
+            if self._strict or fault.code == "reference":
+                self.problem((), fault.code, str(fault))
+                return {"type": "object", "properties": {}}
+            self.notice((), "widened", f"only its own properties were sent, as {fault}")
+            own = {key: self._root[key] for key in ("description", "properties", "required") if key in self._root}
+            return self.plain({"properties": {}, **own, "type": ("object",), "additionalProperties": True}, ())
         if head is None:
             self.problem((), "unsatisfiable", "no value fits")
             return {"type": "object", "properties": {}}
         if "anyOf" in head:
             self.problem((), "not_an_object", "the root must be an object, not a choice")
-            return self._choice(head, ())
+            return self._choice(head, ()) if self._strict else {"type": "object", "properties": {}}
         kinds = types_of(head) or ("object",)
         if "object" not in kinds:
             self.problem((), "not_an_object", f"the root must be an object, not {' or '.join(kinds)}")
-            return self.plain(head, ())
+            return self.plain(head, ()) if self._strict else {"type": "object", "properties": {}}
         return self.plain({"properties": {}, **head, "type": ("object",)}, ())
 
     def _may_be_object(self, head: dict[str, Any]) -> bool:
@@ -116,20 +136,42 @@ class _Compiler(PlainSchemas):
     # -- any schema ------------------------------------------------------------------------------
 
     def schema(self, node: Any, path: tuple[str, ...], *, in_choice: bool = False) -> dict[str, Any]:
-        self._parts += 1
-        if self._parts > _MOST_PARTS or len(path) > _DEEPEST or path.count("properties") > self._deepest:
-            raise _TooLargeError
+        self.count_part()
+        if not self._strict and self._depth >= self._deepest:
+            self.notice(path, "widened", f"what is deeper than {self._deepest} levels was left out")
+            return self.any_value()
+        self._depth += 1
         try:
             head = self._heads.head(node)
             if head is not None and "$ref" in head:
-                return self._reference(head, path, in_choice)
+                return self.reference(head, path, in_choice)
+            if head is None:
+                return self._unsatisfiable(path)
+            return self._choice(head, path) if "anyOf" in head else self.plain(head, path)
         except SchemaFaultError as fault:
-            self.problem(path, fault.code, str(fault))
-            return {}
-        if head is None:
+            return self._faulty(node, path, fault)
+        finally:
+            self._depth -= 1
+
+    def _unsatisfiable(self, path: tuple[str, ...]) -> dict[str, Any]:
+        if self._strict:
             self.problem(path, "unsatisfiable", "no value fits")
-            return {}
-        return self._choice(head, path) if "anyOf" in head else self.plain(head, path)
+        else:
+            self.notice(path, "widened", "no value fits, any was sent")
+        return self.any_value()
+
+    def _faulty(self, node: Any, path: tuple[str, ...], fault: SchemaFaultError) -> dict[str, Any]:
+        """What stands for a schema that is not understood: what it says of its type, at least."""
+        if self._strict or fault.code == "reference":
+            self.problem(path, fault.code, str(fault))
+        else:
+            self.notice(path, "widened", f"only its type was sent, as {fault}")
+        if self._strict or not isinstance(node, Mapping):
+            return self.any_value()
+        text, kind = node.get("description"), node.get("type")
+        kinds = [kind] if isinstance(kind, str) else kind if isinstance(kind, (list, tuple)) else ()
+        known = [each for each in kinds if each in ALL_TYPES or each == "integer"]
+        return self.any_value(text if isinstance(text, str) else "", known or ALL_TYPES)
 
     def _head_or_itself(self, node: Any) -> Any:
         """The head, which is a schema too and costs less to look at again; what has none is looked at for its fault."""
@@ -138,96 +180,23 @@ class _Compiler(PlainSchemas):
         except SchemaFaultError:
             return node
 
-    def _reference(self, head: dict[str, Any], path: tuple[str, ...], in_choice: bool) -> dict[str, Any]:
-        reference, target = head["$ref"], self._heads.target(head["$ref"])
-        seen = {reference}
-        while (next_head := self._heads.head(target)) is not None and next_head.keys() == {"$ref"}:
-            reference = next_head["$ref"]
-            if reference in seen:
-                raise SchemaFaultError("recursion", f"the reference {reference[:200]!r} leads back to itself")
-            seen.add(reference)
-            target = self._heads.target(reference)
-        description = self.description(head, path)
-        alone = self._subset.references == "$defs" and (self._subset.references_in_choices or not in_choice)
-        if not alone or (description and not self._subset.references_in_choices):
-            return described(self._written_out(reference, target, path, in_choice), description)
-        if not self._subset.recursion and self._is_recursive(reference):
-            raise SchemaFaultError("recursion", f"{reference} holds itself, recursive schemas are not supported")
-        if reference != "#" and reference not in self._names:
-            if self._is_only_itself(reference):
-                raise SchemaFaultError("recursion", f"{reference[:200]!r} is, among others, itself")
-            self._names[reference] = self._name_of(reference)
-            self._left.append(reference)
-        made = {"$ref": f"#/$defs/{escaped_step(self._names[reference])}" if reference != "#" else "#"}
-        return {"anyOf": [made], "description": description} if description else made
-
-    def _written_out(self, reference: str, target: Any, path: tuple[str, ...], in_choice: bool) -> dict[str, Any]:
-        if reference in self._inside or reference == "#":
-            raise SchemaFaultError("recursion", f"{reference} holds itself, recursive schemas are not supported")
-        self._inside.append(reference)
-        try:
-            return self.schema(target, path, in_choice=in_choice)
-        finally:
-            self._inside.pop()
-
-    def _is_only_itself(self, reference: str) -> bool:
-        """Whether a definition leads back to itself without a step into a value: it says of one only that it fits."""
-        left, seen = [self._heads.target(reference)], {reference}
-        while left:
-            part = left.pop()
-            if not isinstance(part, Mapping):
-                continue
-            found = part.get("$ref")
-            if found == reference:
-                return True
-            if isinstance(found, str) and found not in seen:
-                seen.add(found)
-                left.append(self._heads.target(found))
-            for key in ("anyOf", "oneOf", "allOf"):
-                alternatives = part.get(key)
-                left.extend(alternatives if isinstance(alternatives, (list, tuple)) else ())
-        return False
-
-    def _is_recursive(self, reference: str) -> bool:
-        left, seen = [reference], set[str]()
-        while left:
-            node: Any = self._heads.target(left.pop())
-            parts = [node]
-            while parts:
-                part = parts.pop()
-                if isinstance(part, Mapping):
-                    found = part.get("$ref")
-                    if found in (reference, "#"):
-                        return True
-                    if isinstance(found, str) and found not in seen:
-                        seen.add(found)
-                        left.append(found)
-                parts.extend(part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ())
-        return False
-
-    def _name_of(self, reference: str) -> str:
-        """A name for a definition, its own where no other has it."""
-        own = steps_of(reference)[-1] or "definition"
-        name = own
-        while name in self._taken:
-            self._taken[own] += 1
-            name = f"{own}_{self._taken[own]}"
-        self._taken[name] = 1
-        return name
-
     def _choice(self, head: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
         branches: list[dict[str, Any]] = []
         for index, branch in enumerate(head["anyOf"]):
             made_head = self._head_or_itself(branch)
-            if made_head is None:
+            if made_head is None or self._is_never_whole(made_head):
                 continue
             made = self.schema(made_head, (*path, "anyOf", str(index)), in_choice=True)
-            for each in made["anyOf"] if made.keys() == {"anyOf"} else [made]:
+            inner = list(made["anyOf"]) if "anyOf" in made and made.keys() <= {"anyOf", "nullable"} else [made]
+            if inner != [made] and "nullable" in made:
+                inner.append({"type": "null"})
+            for each in inner:
                 if each not in branches:
                     branches.append(each)
         if not branches:
-            self.problem(path, "unsatisfiable", "no value fits")
-            return {}
+            return self._unsatisfiable(path)
+        if not self._strict and any(each.keys() <= {"description"} for each in branches):
+            return self.any_value(self.description(head, path))
         nullable = self._subset.null == "nullable" and {"type": "null"} in branches and len(branches) > 1
         if nullable:
             branches.remove({"type": "null"})
@@ -238,37 +207,9 @@ class _Compiler(PlainSchemas):
             made = {"anyOf": branches, **({"description": description} if description else {})}
         return {**made, "nullable": True} if nullable else made
 
-
-def _without_aliases(made: dict[str, Any]) -> dict[str, Any]:
-    """The schema without definitions that are, after all, only another name of one: a chain of references has no end
-    that is known at a glance."""
-    definitions: dict[str, Any] = made["$defs"]
-    while found := next(((name, body) for name, body in definitions.items() if body.keys() == {"$ref"}), None):
-        name, body = found
-        old = f"#/$defs/{escaped_step(name)}"
-        if body["$ref"] == old:
-            break
-        del definitions[name]
-        made = _renamed(made, old, body["$ref"])
-        definitions = made["$defs"]
-    if not definitions:
-        del made["$defs"]
-    return made
-
-
-def _renamed(node: Any, old: str, new: str) -> Any:
-    """A copy in which one reference is another; an alternative that then stands there twice stands there once."""
-    if isinstance(node, list):
-        return [_renamed(item, old, new) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if node.get("$ref") == old:
-        return {**node, "$ref": new}
-    made = {key: _renamed(value, old, new) for key, value in node.items()}
-    branches = made.get("anyOf")
-    if isinstance(branches, list):
-        made["anyOf"] = [branch for at, branch in enumerate(branches) if branch not in branches[:at]]
-        if len(made["anyOf"]) == 1 and made.keys() == {"anyOf"}:
-            only: dict[str, Any] = made["anyOf"][0]
-            return only
-    return made
+    def _is_never_whole(self, head: Any) -> bool:
+        """Whether an object needs a property that no value fits."""
+        if not isinstance(head, Mapping) or "$ref" in head or types_of(head) != ("object",):
+            return False
+        properties = head.get("properties") or {}
+        return any(name in properties and self._is_impossible(properties[name]) for name in head.get("required", ()))

@@ -30,7 +30,8 @@ _NONE: Refs = frozenset()
 _NOTES = ANNOTATIONS | {LOST}
 _MOST_BRANCHES = 64
 _MOST_LOOKED_AT = 256
-_MOST_MERGED = 6_000
+_MOST_MERGED = 3_000
+_MOST_TOLD_APART = 1_000
 _DEEPEST = 4
 _APPLIED = frozenset({"$ref", "allOf", "anyOf", "oneOf", "nullable", "unevaluatedProperties", "$defs", "definitions"})
 _CONSTRAINING = frozenset(
@@ -53,15 +54,30 @@ class Heads:
     def __init__(self, root: Mapping[str, Any], *, reads_nullable: bool = True) -> None:
         self._root = root
         self._reads_nullable = reads_nullable
-        self._merged = 0
+        self._known: dict[tuple[int, bool], tuple[Any, Head]] = {}
+        self.start()
+
+    def start(self) -> None:
+        """Begin anew to count what is merged."""
+        self._left = _MOST_MERGED
+        #: How much of that may be merged to tell alternatives apart, without which a notice is said.
+        self._left_apart = _MOST_TOLD_APART
 
     def head(self, node: Any, *, through: bool = False, inside: Refs = _NONE) -> Head:
         """The head of ``node``; ``through``: of what it refers to. Raises `SchemaFaultError` where it has none.
 
-        A ``oneOf`` of branches that could hold together is listed in the head's `LOST`.
+        A ``oneOf`` of branches that could hold together is listed in the head's `LOST`. A head is not to be changed.
         """
         if isinstance(node, bool):
             return {} if node else None
+        if inside:
+            return self._made(node, through, inside)
+        known = self._known.get((id(node), through))
+        if known is None:  # with the node, so that no other one has its id
+            known = self._known[id(node), through] = node, self._made(node, through, inside)
+        return known[1]
+
+    def _made(self, node: Any, through: bool, inside: Refs) -> Head:
         if not isinstance(node, Mapping):
             raise SchemaFaultError("any_value", "any value is allowed, strict schemas need a type")
         own = self._own(node)
@@ -80,6 +96,11 @@ class Heads:
         if self._reads_nullable and node.get("nullable") is True:
             made = _with_null(made)
         return None if made is None else {**made, **notes}
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether all was merged that may be: then nothing smaller would come of trying again."""
+        return self._left < 0
 
     def target(self, reference: str) -> Any:
         """The schema that a reference names; raises `SchemaFaultError` for one that is not there."""
@@ -114,8 +135,8 @@ class Heads:
         """One head that says what both say."""
         if a is None or b is None:
             return None
-        self._merged += 1
-        if self._merged > _MOST_MERGED:  # parts that hold each other have no end
+        self._left -= 1
+        if self._left < 0:  # parts that hold each other have no end
             raise SchemaFaultError("too_large", "its parts lead to too many combinations")
         if "anyOf" not in a and "anyOf" not in b:
             return merge_plain(a, b)
@@ -154,6 +175,10 @@ class Heads:
             self.apart(self.head(named[0][key], through=True), self.head(named[1][key], through=True), depth + 1)
             for key in needed[0] & needed[1] & named[0].keys() & named[1].keys()
         )
+
+    def alternatives(self, head: dict[str, Any]) -> list[dict[str, Any]]:
+        """The heads without alternatives of which one holds; raises `SchemaFaultError` where they have no end."""
+        return self._branches(head, _NONE)
 
     def _own(self, node: Mapping[str, Any]) -> Head:
         """What the node says itself, types as a tuple."""
@@ -220,15 +245,25 @@ class Heads:
             merged: Head = {"anyOf": branches}
             if closes or rest.keys() - _NOTES:
                 merged = self.merge(rest, merged, inside)
-            made = None if merged is None else _noted({**merged, **notes}, rest if merged else {}, {LOST: lost})
+            if merged is None:
+                return None
+            # Of its alternatives only one may be left, which then is the head, with what it lost.
+            made = _noted({**merged, **notes}, rest, {LOST: [*merged.get(LOST, ()), *lost]})
         return made
 
     def _are_apart(self, rest: dict[str, Any], branches: list[Any], inside: Refs) -> bool:
+        if self._left_apart <= 0:
+            return False
+        left, self._left = self._left, min(self._left, self._left_apart)
+        before = self._left
         try:
             heads = [self.merge(rest, self.head(branch, through=True, inside=inside), inside) for branch in branches]
             return all(self.apart(a, b) for a, b in itertools.combinations(heads, 2))
         except (SchemaFaultError, RecursionError):
             return False
+        finally:
+            self._left_apart -= before - self._left
+            self._left = left
 
     def _branches(self, head: dict[str, Any], inside: Refs) -> list[dict[str, Any]]:
         """The alternatives of a head as heads without alternatives."""
@@ -284,8 +319,9 @@ def _with_null(head: Head) -> Head:
     if "anyOf" in head:
         return {**head, "anyOf": [*head["anyOf"], {"type": "null"}]}
     if values_of(head) is not None or "type" not in head:
-        notes = {key: head.pop(key) for key in tuple(head) if key in ANNOTATIONS}
-        return {"anyOf": [head, {"type": "null"}], **notes}
+        notes = {key: head[key] for key in head if key in ANNOTATIONS}
+        rest = {key: value for key, value in head.items() if key not in notes}
+        return {"anyOf": [rest, {"type": "null"}], **notes}
     return {**head, "type": tuple(dict.fromkeys([*head["type"], "null"]))}
 
 

@@ -8,7 +8,7 @@ compiler to tell or to leave out with a notice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 __all__ = (
@@ -21,6 +21,7 @@ __all__ = (
     "same_value",
     "type_of",
     "types_of",
+    "united",
     "values_of",
     "with_values",
 )
@@ -66,6 +67,32 @@ def merge_plain(a: dict[str, Any], b: dict[str, Any]) -> Head:
     if any(key in a for key in _OBJECT) and any(key in b for key in _OBJECT):
         _merge_objects(made, a, b)
     return _possible(made)
+
+
+def united(heads: Sequence[dict[str, Any]], around: Mapping[str, Any]) -> Head:
+    """One object that each of several takes: all their properties, of which those are required that all require, with
+    the notes of ``around``; which belong together is told."""
+    found: dict[str, list[Any]] = {}
+    for head in heads:
+        for name, inner in _named(head).items():
+            known = found.setdefault(name, [])
+            if inner not in known:
+                known.append(inner)
+    needed = [list(head.get("required", ())) for head in heads]
+    common = [name for name in needed[0] if all(name in names for names in needed)] if needed else []
+    sets = list(dict.fromkeys(" and ".join(name for name in names if name not in common) for names in needed))
+    made: dict[str, Any] = {
+        "type": ("object",),
+        "properties": {name: each[0] if len(each) == 1 else {"anyOf": each} for name, each in found.items()},
+        "required": common,
+        **{key: around[key] for key in ANNOTATIONS if key in around},
+    }
+    if any(head.get("additionalProperties", False) is not False for head in heads):
+        made["additionalProperties"] = True
+    lost = [*around.get(LOST, ())]
+    if len(sets) > 1:
+        lost.append(("presence", "given must be " + " or ".join(names or "none of these" for names in sets)))
+    return {**made, LOST: lost} if lost else made
 
 
 def values_of(head: Mapping[str, Any]) -> list[Any] | None:

@@ -1,5 +1,5 @@
-"""The strict form of one schema without alternatives: its type, its values, its properties or items, and in words what
-the subset has no keyword for."""
+"""The form of one schema without alternatives: its type, its values, its properties or items, and in words what the
+subset has no keyword for."""
 
 from __future__ import annotations
 
@@ -9,84 +9,74 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentforge.tool.spec.heads import Heads
-from agentforge.tool.spec.merging import LOST, SchemaFaultError, fits_type, type_of, types_of, values_of
-from agentforge.tool.spec.noting import Noting
+from agentforge.tool.spec.merging import LOST, SchemaFaultError, type_of, types_of, values_of
 from agentforge.tool.spec.patterns import refused_in_pattern
-from agentforge.tool.spec.subset import SchemaSubset
+from agentforge.tool.spec.subset import UNCHECKED, SchemaSubset
+from agentforge.tool.spec.typed import KEYWORDS, TypedSchemas
 from agentforge.tool.spec.types import fixed_array
 
 __all__ = ("PlainSchemas", "described")
 
-_NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
-_KEYWORDS: Mapping[str, frozenset[str]] = {
-    "string": frozenset({"minLength", "maxLength", "pattern", "format"})
-    | {"contentEncoding", "contentMediaType", "contentSchema"},
-    "integer": _NUMBERS,
-    "number": _NUMBERS,
-    "array": frozenset({"minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"})
-    | {"unevaluatedItems"},
-    "object": frozenset({"minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependentSchemas"})
-    | {"dependencies"},
-}
 _ALWAYS = ("not", "if", "then", "else")
-_COMPLEX = frozenset({"object", "array"})
 #: Values with which a keyword says nothing.
 _IDLE: Mapping[str, Any] = {"uniqueItems": False, "minLength": 0, "minItems": 0, "minProperties": 0}
 
 
-class PlainSchemas(Noting, ABC):
+class PlainSchemas(TypedSchemas, ABC):
     """Compiles heads without alternatives; what is inside them goes to `schema`."""
 
-    def __init__(self, heads: Heads, subset: SchemaSubset) -> None:
-        super().__init__()
+    def __init__(self, heads: Heads, subset: SchemaSubset, strict: bool) -> None:
+        super().__init__(subset, strict)
         self._heads = heads
-        self._subset = subset
+        #: How many objects what is compiled now is inside of.
+        self._level = 0
 
     @abstractmethod
     def schema(self, node: Any, path: tuple[str, ...], *, in_choice: bool = False) -> dict[str, Any]:
-        """The strict form of any schema; ``in_choice``: it will be a branch of ``anyOf``."""
+        """The form of any schema; ``in_choice``: it will be a branch of ``anyOf``."""
 
     def plain(self, head: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-        """The strict form of a head without alternatives."""
+        """The form of a head without alternatives."""
         kinds = types_of(head)
-        if not kinds:
-            self.problem(path, "any_value", "any value is allowed, strict schemas need a type")
-            return {}
         told: list[str] = []
+        if not kinds:
+            return self._without_type(head, path, told)
+        if "object" in kinds and self._is_too_deep():
+            self.notice(path, "widened", f"what is deeper than {self._level} objects was left out")
+            return self.any_value(self.description(head, path), kinds)
         values = values_of(head)
         made: dict[str, Any] = {}
         if values is not None:
             self._values(made, values, "const" in head, path, told)
             if any(isinstance(value, (Mapping, list, tuple)) for value in values):
-                self.problem(path, "refused", "objects and lists as values of an enum are not supported")
-                return {}
+                if self._strict:
+                    self.problem(path, "refused", "objects and lists as values of an enum are not supported")
+                return self.any_value(self.description(head, path, told), kinds)
         else:
             if "array" in kinds:
                 head = self._array(made, head, path, told)
             if "object" in kinds:
-                self._object(made, head, path)
-        known = frozenset[str]().union(*(_KEYWORDS.get(kind, ()) for kind in kinds))
+                self._object(made, head, path, told)
+        known = frozenset[str]().union(*(KEYWORDS.get(kind, ()) for kind in kinds))
         for key, value in head.items():
             if key in known or key in _ALWAYS:
                 self._keyword(made, key, value, path, told)
         description = self.description(head, path, told)
-        if "null" in kinds and self._subset.null == "nullable" and len(kinds) > 1:
-            made["nullable"] = True
-            kinds = tuple(kind for kind in kinds if kind != "null")
-        return self._typed(made, kinds, description)
+        return self.typed(made, self.with_null(made, kinds), description)
 
-    def _typed(self, made: dict[str, Any], kinds: tuple[str, ...], description: str) -> dict[str, Any]:
-        """With the types as the subset takes them."""
-        said = {"description": description} if description else {}
-        nullable = {"nullable": made.pop("nullable")} if "nullable" in made else {}
-        lists = self._subset.type_lists
-        simple = tuple(kind for kind in kinds if kind not in _COMPLEX)
-        if len(kinds) == 1 or lists == "all" or (lists == "scalars" and simple == kinds):
-            return {"type": kinds[0] if len(kinds) == 1 else list(kinds), **said, **nullable, **made}
-        groups = [[kind] for kind in kinds]
-        if lists == "scalars" and simple:
-            groups = [list(simple), *([kind] for kind in kinds if kind in _COMPLEX)]
-        return {"anyOf": [_of_types(made, group) for group in groups], **said, **nullable}
+    def _without_type(self, head: dict[str, Any], path: tuple[str, ...], told: list[str]) -> dict[str, Any]:
+        """The form of what may be of any type: its keywords hold for values of one only, which words can tell."""
+        if self._strict:
+            self.problem(path, "any_value", "any value is allowed, strict schemas need a type")
+            return {}
+        for key, value in head.items():
+            if key in _ALWAYS or any(key in each for each in KEYWORDS.values()):
+                self._in_words(key, value, path, told)
+        return self.any_value(self.description(head, path, told))
+
+    def _is_too_deep(self) -> bool:
+        most = self._subset.limits.levels
+        return not self._strict and most is not None and self._level >= most
 
     def _values(
         self, made: dict[str, Any], values: list[Any], is_const: bool, path: tuple[str, ...], told: list[str]
@@ -98,7 +88,7 @@ class PlainSchemas(Noting, ABC):
                 made["enum"] = list(values)
             return
         told.append(f"one of: {', '.join(map(_json, values))}")
-        self.notice(path, "told", "enum was moved into the description")
+        self.notice(path, "told", f"{'const' if is_const else 'enum'} was moved into the description")
 
     def _keyword(self, made: dict[str, Any], key: str, value: Any, path: tuple[str, ...], told: list[str]) -> None:
         subset = self._subset
@@ -109,23 +99,29 @@ class PlainSchemas(Noting, ABC):
             made[key] = subset.most_min_items
         elif key in _IDLE and value == _IDLE[key]:
             return
-        elif key in subset.left_out:
+        self._in_words(key, value, path, told)
+
+    def _in_words(self, key: str, value: Any, path: tuple[str, ...], told: list[str]) -> None:
+        """A keyword that the subset has not: said in the description, left out, or a problem."""
+        subset = self._subset
+        if key in subset.told or (key in subset.allowed and key not in UNCHECKED):
+            told.append(f"{key}: {value if isinstance(value, str) else _json(value)}")
+            reason = refused_in_pattern(value, subset) if key == "pattern" and isinstance(value, str) else None
+            what = f"a pattern with {reason}" if reason and key in subset.allowed else key
+            self.notice(path, "told", f"{what} was moved into the description")
+        elif key in subset.left_out or not self._strict:
             self.notice(path, "left_out", f"{key} was left out")
-            return
-        elif key not in subset.told and key not in subset.allowed:
+        else:
             self.problem(path, "refused", f"{key} is not supported")
-            return
-        told.append(f"{key}: {value if isinstance(value, str) else _json(value)}")
-        reason = refused_in_pattern(value, subset) if key == "pattern" and isinstance(value, str) else None
-        what = f"a pattern with {reason}" if reason and key in subset.allowed else key
-        self.notice(path, "told", f"{what} was moved into the description")
 
     def _is_taken(self, key: str, value: Any) -> bool:
         if key == "format":
-            return value in self._subset.formats
+            return self._subset.formats is None or value in self._subset.formats
         if key == "pattern":
             return isinstance(value, str) and refused_in_pattern(value, self._subset) is None
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
+        if key in UNCHECKED:
+            return not _has_reference(value)  # it would lead elsewhere
+        return (isinstance(value, (int, float)) and not isinstance(value, bool)) or key == "uniqueItems"
 
     def description(self, head: Mapping[str, Any], path: tuple[str, ...], told: list[str] | None = None) -> str:
         """The description with what is told of the value in it."""
@@ -148,42 +144,87 @@ class PlainSchemas(Noting, ABC):
 
     # -- objects and lists -----------------------------------------------------------------------
 
-    def _object(self, made: dict[str, Any], head: Mapping[str, Any], path: tuple[str, ...]) -> None:
+    def _object(self, made: dict[str, Any], head: Mapping[str, Any], path: tuple[str, ...], told: list[str]) -> None:
         subset = self._subset
         properties: Mapping[str, Any] = head.get("properties") or {}
-        self._check_closed(head, path)
         needed = head.get("required", ())
-        for name in needed:
-            if name not in properties:
-                self.problem(path, "undeclared", f"{name} is required, but not declared")
-        made["properties"] = converted = {}
+        undeclared = [str(name) for name in needed if name not in properties]
+        for name in undeclared if self._strict else ():
+            self.problem(path, "undeclared", f"{name} is required, but not declared")
+        if undeclared and not self._strict:
+            told.append(f"must be given, too: {', '.join(undeclared)}")
+            self.notice(path, "told", "what is required, but not declared, was moved into the description")
+        converted: dict[str, Any] = {}
+        self._level += 1
         for name, inner in properties.items():
             place = (*path, "properties", name)
-            if name in needed:
+            if name in subset.refused_names:
+                self.problem(place, "name", f"no property can have the name {name}")
+            elif name in needed:
                 converted[name] = self.schema(inner, place)
             elif not self._is_impossible(inner):
                 wraps = subset.optional == "nullable" and not self._heads.takes_null(inner)
                 found = self.schema(inner, place, in_choice=wraps)
-                converted[name] = self._nullable(found) if wraps else found
-        if not converted and path and not subset.empty_objects:
+                converted[name] = self.nullable(found) if wraps else found
+        rest = self._rest(head, path, told)
+        self._level -= 1
+        if self._strict and not converted and path and not subset.empty_objects:
             self.problem(path, "empty_object", "an object without properties is not supported")
-        if subset.optional == "nullable":
-            made["required"] = list(converted)
-        else:
-            made["required"] = [name for name in converted if name in needed]
-        if subset.says_closed:
-            made["additionalProperties"] = False
+        if converted or self._strict or not path or rest is False:
+            made["properties"] = converted
+            all_needed = subset.optional == "nullable"
+            made["required"] = [name for name in converted if all_needed or name in needed]
+        if rest is not None:
+            made["additionalProperties"] = rest
 
-    def _check_closed(self, head: Mapping[str, Any], path: tuple[str, ...]) -> None:
-        if head.get("patternProperties"):
+    def _rest(self, head: Mapping[str, Any], path: tuple[str, ...], told: list[str]) -> Any:
+        """What is said of properties that are not declared: ``False`` for none, ``None`` for nothing."""
+        subset = self._subset
+        rest = head.get("additionalProperties", bool(path) and not head.get("properties"))
+        patterns = head.get("patternProperties")
+        if not patterns and self._is_impossible(rest):
+            return False if subset.says_closed else None
+        if patterns and self._strict:
             self.problem(path, "refused", "patternProperties is not supported")
-        if "additionalProperties" in head:
-            if not self._is_impossible(head["additionalProperties"]):
-                self.problem(path, "open_object", "further properties are allowed, strict objects are closed")
-        elif path and not head.get("properties"):
-            self.problem(
-                path, "open_object", "an object without declared properties is open, strict objects are closed"
-            )
+        elif patterns:
+            self._tell_patterns(patterns, path, told)
+        if "additionalProperties" in subset.allowed:
+            if patterns or self._says_nothing(rest):
+                return True
+            return self.schema(rest, (*path, "additionalProperties"))
+        if self._strict and not self._is_impossible(rest):
+            text = "further properties are allowed, strict objects are closed"
+            if "additionalProperties" not in head:
+                text = "an object without declared properties is open, strict objects are closed"
+            self.problem(path, "open_object", text)
+        if self._strict:
+            return False if subset.says_closed else None
+        self._tell_open(head, rest, path, told)
+        return True if subset.says_closed else None
+
+    def _tell_open(self, head: Mapping[str, Any], rest: Any, path: tuple[str, ...], told: list[str]) -> None:
+        if self._says_nothing(rest):
+            told.extend(["further keys are welcome"] if head.get("properties") else ())
+        elif not self._is_impossible(rest):
+            words, is_all = self._kinds_in_words(rest)
+            told.append(f"{'further keys' if head.get('properties') else 'keys'} of any name{words}")
+            code, text = ("told", "moved into the description") if is_all else ("widened", "sent as no more than types")
+            self.notice((*path, "additionalProperties"), code, f"additionalProperties was {text}")
+
+    def _tell_patterns(self, patterns: Mapping[str, Any], path: tuple[str, ...], told: list[str]) -> None:
+        for pattern, inner in patterns.items():
+            told.append(f"keys that match {pattern}{self._kinds_in_words(inner)[0]}")
+        self.notice(path, "widened", "patternProperties was sent as no more than types")
+
+    def _kinds_in_words(self, node: Any) -> tuple[str, bool]:
+        """The types of what stands under a key of any name, and whether that is all that it says."""
+        try:
+            found = self._heads.head(node, through=True)
+        except SchemaFaultError:
+            return "", False
+        kinds = types_of(found) if found else ()
+        words = f", each of type {' or '.join(kinds)}" if kinds else ""
+        return words, found is not None and found.keys() == {"type"}
 
     def _is_impossible(self, node: Any) -> bool:
         try:
@@ -191,32 +232,13 @@ class PlainSchemas(Noting, ABC):
         except SchemaFaultError:
             return False
 
-    def _nullable(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The schema with null."""
-        if not schema:
-            return schema
-        subset = self._subset
-        if subset.null == "nullable":
-            return {**schema, "nullable": True}
-        if "anyOf" in schema:
-            return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
-        kind = schema.get("type")
-        kinds = [kind] if isinstance(kind, str) else kind
-        if kinds and "enum" not in schema and "const" not in schema:
-            apart = {"all": {"object"}, "scalars": {*_COMPLEX}, "none": {*kinds}}[subset.type_lists]
-            if apart.isdisjoint(kinds):
-                return {**schema, "type": [*kinds, "null"]}
-        inner = dict(schema)
-        outer = {"description": inner.pop("description")} if "description" in inner else {}
-        return {"anyOf": [inner, {"type": "null"}], **outer}
-
     def _array(
         self, made: dict[str, Any], head: dict[str, Any], path: tuple[str, ...], told: list[str]
     ) -> dict[str, Any]:
         """Convert the items; the head, changed where its fixed places become bounds."""
         places = head.get("prefixItems")
         if not isinstance(places, (list, tuple)) or not places:
-            made["items"] = self._items(head.get("items", {}), (*path, "items"))
+            self._items(made, head.get("items", {}), (*path, "items"))
             return head
         rest = head.get("items")
         if "prefixItems" in self._subset.allowed:
@@ -245,14 +267,21 @@ class PlainSchemas(Noting, ABC):
             self.notice(path, "order", "prefixItems was sent as items")
             text = shape["description"]
             head["description"] = f"{head['description']}\n{text}" if head.get("description") else text
-        made["items"] = self._items(shape["items"], (*path, "items"))
+        self._items(made, shape["items"], (*path, "items"))
         return head
 
-    def _items(self, node: Any, path: tuple[str, ...]) -> dict[str, Any]:
-        if node is False or self._says_nothing(node):
+    def _items(self, made: dict[str, Any], node: Any, path: tuple[str, ...]) -> None:
+        if not self._strict and self._is_impossible(node):
+            node = False
+            self.notice(path[:-1], "widened", "that a list must be empty was left out")
+        elif self._strict and (node is False or self._says_nothing(node)):
             self.problem(path[:-1], "any_value", "a list needs a type for its items")
-            return {}
-        return self.schema(node, path)
+            made["items"] = {}
+            return
+        is_any = node is False or self._says_nothing(node)
+        found = self.any_items() if is_any else self.schema(node, path)
+        if found or self._strict:
+            made["items"] = found
 
     def _says_nothing(self, node: Any) -> bool:
         return node is True or (isinstance(node, Mapping) and not node)
@@ -262,25 +291,15 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
+def _has_reference(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return "$ref" in value or any(map(_has_reference, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_has_reference, value))
+
+
 def described(schema: dict[str, Any], description: str) -> dict[str, Any]:
     """The schema with a description before its own."""
     own = schema.get("description")
     if not description or own == description:
         return schema
     return {**schema, "description": f"{description}\n{own}" if own else description}
-
-
-def _of_types(made: Mapping[str, Any], kinds: list[str]) -> dict[str, Any]:
-    """What of a schema of several types is about some of them."""
-    keep = frozenset[str]().union(*(_KEYWORDS.get(kind, ()) for kind in kinds))
-    if "object" in kinds:
-        keep |= {"properties", "required", "additionalProperties"}
-    if "array" in kinds:
-        keep |= {"items", "prefixItems"}
-    inner = {key: value for key, value in made.items() if key in keep}
-    for key in ("enum", "const"):
-        if key in made:
-            listed = made["enum"] if key == "enum" else [made["const"]]
-            if kinds != ["null"]:
-                inner["enum"] = [value for value in listed if any(fits_type(value, kind) for kind in kinds)]
-    return {"type": kinds[0] if len(kinds) == 1 else kinds, **inner}

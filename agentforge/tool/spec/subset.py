@@ -74,8 +74,8 @@ class SchemaSubset:
     allowed: frozenset[str] = BOUNDS | {"pattern", "format"}
     told: frozenset[str] = _LENGTHS | _COUNTS
     left_out: frozenset[str] = UNCHECKED
-    #: Formats that are known; any other is told. Counts only where ``format`` is allowed.
-    formats: frozenset[str] = frozenset()
+    #: Formats that are known, any other is told; ``None``: all. Counts only where ``format`` is allowed.
+    formats: frozenset[str] | None = frozenset()
     #: Parts of regular expressions that are refused; a pattern with one is told.
     no_look_around: bool = True
     no_back_references: bool = True
@@ -100,10 +100,14 @@ class SchemaSubset:
     type_lists: Literal["all", "scalars", "none"] = "all"
     #: How a value says that it may be null: among its types, or by ``nullable: true``.
     null: Literal["type", "nullable"] = "type"
-    #: Whether objects without properties may be inside.
+    #: Whether objects without properties may be inside. Counts only for what is strict.
     empty_objects: bool = True
     #: Whether objects say ``additionalProperties: false``.
     says_closed: bool = True
+    #: Whether a schema may say nothing of a value's type; else it lists all types. Counts only for what is not strict.
+    any_value: bool = False
+    #: Names that no property may have.
+    refused_names: frozenset[str] = frozenset()
     limits: SubsetLimits = field(default_factory=SubsetLimits)
 
 

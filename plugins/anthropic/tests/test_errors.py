@@ -20,7 +20,7 @@ from agentforge.errors import (
 from agentforge.masking import Secrets
 from agentforge.model import ChatRequest
 from agentforge_anthropic.wire.errors import error_in_answer, parse_error
-from plugins.anthropic.tests.support import AT_ONCE, GOOD, FakeTransport, model_on
+from plugins.anthropic.tests.support import AT_ONCE, GOOD, FakeTransport, event, model_on
 
 #: Every type of error that the API documents, with its status.
 DOCUMENTED = [
@@ -73,10 +73,21 @@ def test_a_conversation_that_is_too_long_is_known_by_its_words(words: str) -> No
     assert made.next_step and "trim the memory" in made.next_step
 
 
-def test_an_empty_account_is_said_to_need_more_than_patience() -> None:
-    words = "Your credit balance is too low to access the API."
-    made = parse_error(400, {}, json.dumps(body_of("invalid_request_error", words)).encode())
-    assert made.next_step and "billing" in made.next_step
+@pytest.mark.parametrize(
+    ("status", "kind", "words"),
+    [
+        (400, "invalid_request_error", "Your credit balance is too low to access the API."),
+        (402, "billing_error", "Your organization is out of credit."),
+        # MiniMax, which speaks this form too.
+        (500, "api_error", "insufficient balance (1008)"),
+    ],
+)
+def test_an_empty_account_is_said_to_need_more_than_patience(status: int, kind: str, words: str) -> None:
+    """Whatever the status is; in a stream as well."""
+    body = body_of(kind, words)
+    for made in (parse_error(status, {}, json.dumps(body).encode()), error_in_answer(body)):
+        assert (type(made), made.retryable) == (RateLimitError, False)
+        assert made.next_step and "billing" in made.next_step
 
 
 @pytest.mark.parametrize("body", [{"type": "error"}, {"type": "error", "error": None}, {"error": "gone"}])
@@ -89,6 +100,28 @@ def test_secrets_are_masked() -> None:
         401, {}, json.dumps(body_of("authentication_error", "bad sk-12345")).encode(), secrets=Secrets(["sk-12345"])
     )
     assert "sk-12345" not in str(made)
+
+
+@pytest.mark.parametrize(("kind", "status", "error", "retryable"), DOCUMENTED)
+async def test_an_error_event_behind_text_has_its_class_and_the_text(
+    kind: str, status: int, error: type[ModelError], retryable: bool
+) -> None:
+    """It is not asked again by itself, as something was shown."""
+    chunks = [event("content_block_delta", index=0, delta={"type": "text_delta", "text": "so far"})]
+    transport = FakeTransport([*chunks, event("error", error={"type": kind, "message": "said so"})])
+    with pytest.raises(error) as caught:
+        async for _ in model_on(transport, retry=AT_ONCE).stream(ChatRequest("q")):
+            pass
+    assert (caught.value.retryable, caught.value.details["partial_text"]) == (retryable, "so far")
+    assert len(transport.requests) == 1
+
+
+@pytest.mark.parametrize(("kind", "status", "error", "retryable"), DOCUMENTED)
+async def test_an_error_in_the_place_of_a_plain_answer_has_its_class(
+    kind: str, status: int, error: type[ModelError], retryable: bool
+) -> None:
+    with pytest.raises(error):
+        await model_on(FakeTransport(body_of(kind)), retry=AT_ONCE).chat(ChatRequest("q"))
 
 
 async def test_an_overloaded_provider_is_asked_again_and_told_apart_from_a_refusal() -> None:

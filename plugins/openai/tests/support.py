@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from agentforge.model import ChatEvent, ChatRequest, ChatResponse, ResponseDone, ToolParameters, ToolSpecification
-from agentforge_openai import OpenAiChatModel, VendorRow
+from agentforge_openai import OpenAiChatModel, VendorRow, vendor_row
 from agentforge_openai.wire.reply import ChatAnswering
 from agentforge_openai.wire.response import decode_response
 from agentforge_openai.wire.stream import StreamDecoder
@@ -36,8 +36,8 @@ def model_on(transport: FakeTransport, vendor: str | VendorRow = "generic", **op
     """A model of that vendor over the transport, with an address and a key where the row needs them."""
     options.setdefault("model", "some-model")
     options.setdefault("api_key", "key-for-tests")
-    if vendor in ("generic", "azure"):
-        options.setdefault("base_url", "https://llm.example/v1" if vendor == "generic" else "https://desk.example")
+    if vendor_row(vendor).base_url is None:
+        options.setdefault("base_url", "https://desk.example" if vendor == "azure" else "https://llm.example/v1")
     return OpenAiChatModel(vendor=vendor, transport=transport, max_retries=options.pop("max_retries", 0), **options)
 
 

@@ -83,10 +83,10 @@ async def test_a_vendor_of_another_plugin_is_named_like_ours(tmp_path: Path, bri
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"base_uri": "x"}, "there is no field 'base_uri' | Did you mean 'base_url'?"),
-        ({"auth": "basic"}, "'auth': Input should be 'bearer', 'api-key' or 'x-api-key'"),
-        ({"capabilities": {"imags": True}}, "there is no field 'capabilities.imags' | Did you mean 'images'?"),
-        ({"thinking": {"models": "(", "switch": "thinking"}}, "'thinking.models' is no regular expression"),
+        ({"base_uri": "x"}, "unknown setting 'base_uri' | Did you mean 'base_url'?"),
+        ({"auth": "basic"}, "'auth' is 'bearer', 'api-key' or 'x-api-key', and this is something else"),
+        ({"capabilities": {"imags": True}}, "capabilities: unknown setting 'imags' | Did you mean 'images'?"),
+        ({"thinking": {"models": "(", "switch": "thinking"}}, "'models' does not fit: it is no regular expression"),
         ({"base_url": "ftp://acme.example"}, "base_url is not an http or https address"),
         ({"key_variable": "ACME_KEY", "key_required": True}, "'acme' has no address of its own"),
         (
@@ -112,7 +112,10 @@ def test_a_vendor_that_nobody_brings_says_how_one_comes(tmp_path: Path, bring: B
     [near] = faults(write(tmp_path, "vendor: acne"), plugins)
     assert "there is no vendor row 'acne' | Did you mean 'acme'?" in near
     [missing] = faults(write(tmp_path, "vendor: acme", plugins="[]"), bring({"base_url": "https://acme.example"}))
-    assert "there is no vendor row 'acme'" in missing and "named in 'plugins' of the file" in missing
+    assert (
+        "there is no vendor row 'acme'" in missing
+        and "name the plugin that brings one in 'plugins' of the file" in missing
+    )
 
 
 def test_a_vendor_may_not_take_the_name_of_ours(tmp_path: Path, bring: Bring) -> None:
@@ -130,7 +133,8 @@ def test_every_row_of_ours_could_be_brought() -> None:
 
     for name, row in VENDORS.items():
         given = {key: value for key, value in asdict(row).items() if key != "name"}
-        given["capabilities"].pop("name")
+        for field in ("name", "replay", "strict_subset"):  # what the row itself says
+            given["capabilities"].pop(field)
         made = CHAT_VENDORS.made("house", VendorProfile("openai", "house", given, plugin="acme"))
         assert replace(made, name=name) == row
 
@@ -140,7 +144,7 @@ def test_a_name_of_ours_stays_a_name() -> None:
     assert CHAT_VENDORS.named("deepseek", {}) == "deepseek" and CHAT_VENDORS.named(None, {}) is None
     made = CHAT_VENDORS.named("acme", {"acme": VendorProfile("openai", "acme", {}, plugin="acme")})
     assert isinstance(made, VendorRow) and made.name == "acme"
-    with pytest.raises(ConfigurationError, match="unknown"):
+    with pytest.raises(ConfigurationError, match="'unknown' is wrong: unknown setting 'nonsense'"):
         CHAT_VENDORS.made("acme", {"nonsense": 1})
 
 

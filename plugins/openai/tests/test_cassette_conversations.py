@@ -22,9 +22,7 @@ from agentforge.model import (
     mend_history,
 )
 from agentforge.testing import Cassette, replay_transport
-from agentforge_openai import OpenAiChatModel
-
-VENDORS = {"deepseek": "deepseek", "ollama": "ollama", "dashscope": "dashscope"}
+from agentforge_openai import VENDORS, OpenAiChatModel
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ async def test_recorded_conversations_replay_through_the_loop(shared: Path) -> N
             model=str(conversation.first["model"]),
             base_url="http://127.0.0.1:9/v1",
             api_key="replayed",
-            vendor=VENDORS.get(conversation.vendor, "generic"),
+            vendor=conversation.vendor if conversation.vendor in VENDORS else "generic",
             transport=transport,
         )
         messages = [ours(message) for message in conversation.first["messages"]]

@@ -11,7 +11,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentforge.errors import AuthenticationError, InvalidRequestError, ModelError, NotFoundError, RateLimitError
+from agentforge.errors import (
+    AuthenticationError,
+    InvalidRequestError,
+    ModelError,
+    NotFoundError,
+    RateLimitError,
+    ToolUseFailedError,
+)
 from agentforge.model import ChatEvent, FinishReason
 from agentforge_openai.wire.errors import parse_error
 from agentforge_openai.wire.stream import StreamDecoder
@@ -103,8 +110,8 @@ def test_streams_that_end_in_an_error_raise_it(shared: Path) -> None:
         if status < 400 and isinstance(body, str) and '"error":{' in body:
             try:
                 events_in(body.encode())
-            except InvalidRequestError as error:
-                assert error.provider_code == "tool_use_failed"  # noqa: PT017  (counted below)
+            except ToolUseFailedError as error:
+                assert error.status == 400  # noqa: PT017  (counted below)
                 seen += 1
     assert seen == 2
 
@@ -115,7 +122,7 @@ def test_every_failed_answer_has_its_class(shared: Path) -> None:
     for name, _, status, body in answers(shared):
         if status >= 400:
             error = parse_error(status, {}, json.dumps(body).encode())
-            assert type(error) is kinds[status], name
+            assert type(error) is (ToolUseFailedError if "tool-use-failed" in name else kinds[status]), name
             assert error.message, name
             statuses.add(status)
     assert statuses == set(kinds)

@@ -30,7 +30,7 @@ from agentforge.model import (
     UserMessage,
 )
 from agentforge.provider import provider_id
-from agentforge_openai.vendors import AZURE, OPENAI
+from agentforge_openai import VENDORS
 from plugins.openai.tests.support import FakeTransport, model_on
 from tests.support.official_types import StrictAdapter, strict_adapter
 
@@ -101,11 +101,14 @@ def result(*parts: Any, error: bool = False) -> ToolExecutionResultMessage:
     return ToolExecutionResultMessage("c1", "find", list(parts), is_error=error)
 
 
+#: Where `model_on` says that such a vendor is.
+NO_ADDRESS = {"azure": "https://desk.example"}
+
+
 def histories(vendor: str) -> dict[str, list[ChatMessage]]:
-    state = {
-        "openai": provider_id(OPENAI, "https://api.openai.com/v1"),
-        "azure": provider_id(AZURE, "https://desk.example"),
-    }[vendor]
+    """Histories with state of this vendor, and of another."""
+    row = VENDORS[vendor]
+    state = provider_id(row, row.base_url or NO_ADDRESS.get(vendor, "https://llm.example/v1"))
     return {
         "a question": [UserMessage("q")],
         "a system text in two parts": [SystemMessage("be brief"), UserMessage("q"), SystemMessage("or not")],

@@ -33,16 +33,30 @@ REPLAYED: list[tuple[str, str, str, dict[str, Any], dict[str, Any]]] = [
     ("deepseek replay", "deepseek", "deepseek-chat", {}, {}),
     ("deepseek replay", "deepseek", "deepseek-r1", {"reasoning_content": "hm"}, {}),
     ("qwen thinking", "dashscope", "qwen-plus", {"reasoning_content": "hm"}, {}),
+    ("kimi replay", "moonshot", "kimi-k2.6", {"reasoning_content": "hm"}, {"reasoning_content": "hm"}),
+    ("kimi replay", "moonshot", "kimi-k2.6", {}, {"reasoning_content": ""}),
+    ("kimi replay", "moonshot", "moonshot-v1-8k", {}, {}),
+    ("minimax split", "minimax", "MiniMax-M2", {"reasoning_details": DETAILS}, {"reasoning_details": DETAILS}),
     ("named", "openai", "gpt-x", {"reasoning_content": "hm", "reasoning": "hm"}, {}),
     ("azure", "azure", "desk", {"reasoning_content": "hm"}, {}),
     ("ollama", "ollama", "qwen3", {"reasoning": "hm"}, {"reasoning": "hm"}),
     ("vllm reasons", "generic", "m", {"reasoning_content": "hm"}, {"reasoning_content": "hm"}),
-    ("groq", "generic", "m", {"reasoning": "hm"}, {}),
-    ("openrouter", "generic", "m", {"reasoning": "hm", "reasoning_details": DETAILS}, {"reasoning_details": DETAILS}),
-    ("snowflake", "generic", "m", {"reasoning_details": DETAILS}, {"reasoning_details": DETAILS}),
+    ("vllm reasons", "vllm", "m", {"reasoning_content": "hm"}, {"reasoning_content": "hm"}),
+    ("vllm reasons", "vllm", "m", {"reasoning": "hm"}, {"reasoning": "hm"}),
+    ("xinference", "xinference", "m", {"reasoning_content": "hm"}, {"reasoning_content": "hm"}),
+    ("groq", "groq", "m", {"reasoning": "hm"}, {}),
+    ("together", "together", "m", {"reasoning": "hm", "reasoning_content": "hm"}, {}),
+    (
+        "openrouter",
+        "openrouter",
+        "m",
+        {"reasoning": "hm", "reasoning_details": DETAILS},
+        {"reasoning_details": DETAILS},
+    ),
+    ("snowflake", "snowflake", "m", {"reasoning_details": DETAILS}, {"reasoning_details": DETAILS}),
     (
         "litellm",
-        "generic",
+        "litellm",
         "m",
         {"thinking_blocks": [{"signature": "s"}], "provider_specific_fields": {"a": 1}},
         {
@@ -52,7 +66,7 @@ REPLAYED: list[tuple[str, str, str, dict[str, Any], dict[str, Any]]] = [
     ),
     (
         "gemini",
-        "generic",
+        "gemini",
         "m",
         {"extra_content": {"google": {"thought_signature": "s"}}},
         {"extra_content": {"google": {"thought_signature": "s"}}},
@@ -115,7 +129,18 @@ MOVED = [
     ("dashscope", "qwen-plus", {}),
     ("ollama", "qwen3", {}),
     ("generic", "m", {}),
+    ("moonshot", "kimi-k2.6", {"reasoning_content": ""}),
+    ("moonshot", "moonshot-v1-8k", {}),
+    ("minimax", "MiniMax-M2", {}),
+    ("mistral", "mistral-large-latest", {}),
+    ("groq", "qwen/qwen3-32b", {}),
+    ("openrouter", "m", {}),
+    ("vllm", "m", {}),
+    ("cerebras", "zai-glm-4.7", {}),
+    ("gemini", "gemini-2.5-pro", {}),
 ]
+#: Vendors that take ids of their own form only, and the longest.
+SHORT_IDS = {"openai": 40, "azure": 40, "mistral": 9}
 FOREIGN_ID = "toolu_" + "0" * 50
 
 
@@ -138,7 +163,8 @@ async def test_a_history_of_another_provider_drops_what_is_opaque_and_stays_vali
     (sent,) = asked.pop("tool_calls")
     assert asked == {"role": "assistant", "content": None, **back}
     assert sent == {"id": sent["id"], "type": "function", "function": {"name": "get_time", "arguments": "{}"}}
-    assert answered == {"role": "tool", "tool_call_id": sent["id"], "content": "noon"}
-    assert (sent["id"] == FOREIGN_ID) is (vendor not in ("openai", "azure"))
-    assert len(sent["id"]) <= 40 or vendor not in ("openai", "azure")
+    named = {"name": "get_time"} if vendor == "mistral" else {}
+    assert answered == {"role": "tool", "tool_call_id": sent["id"], "content": "noon", **named}
+    assert (sent["id"] == FOREIGN_ID) is (vendor not in SHORT_IDS)
+    assert len(sent["id"]) <= SHORT_IDS.get(vendor, 100)
     assert response.notices == ()

@@ -139,10 +139,27 @@ def test_the_old_function_call_is_a_call() -> None:
                     {"type": "reference", "ids": [1]},
                 ]
             },
-            [ThinkingContent("hm"), TextContent("so")],
+            [
+                ThinkingContent(
+                    "hm",
+                    ProviderState(
+                        "tests",
+                        {"thinking_parts": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]},
+                    ),
+                ),
+                TextContent("so"),
+            ],
         ),
         ({"content": "<tool_call> opens a block"}, [TextContent("<tool_call> opens a block")]),
-        ({"content": [{"type": "thinking", "thinking": "hm"}, "so"]}, [ThinkingContent("hm"), TextContent("so")]),
+        (
+            {"content": [{"type": "thinking", "thinking": "hm"}, "so"]},
+            [
+                ThinkingContent(
+                    "hm", ProviderState("tests", {"thinking_parts": [{"type": "thinking", "thinking": "hm"}]})
+                ),
+                TextContent("so"),
+            ],
+        ),
         ({"content": [{"type": "thinking", "thinking": 3}, {"text": "so"}]}, [TextContent("so")]),
         (
             {"content": "", "refusal": "I will not"},
@@ -260,8 +277,19 @@ USAGES = [
             "completion_tokens_details": {"reasoning_tokens": 2},
         },
         True,
-        (3, 4, 9, None, None, 2),
+        (3, 6, 9, None, None, 2),
     ),
+    (
+        {
+            "prompt_tokens": 3,
+            "completion_tokens": 6,
+            "total_tokens": 9,
+            "completion_tokens_details": {"reasoning_tokens": 2},
+        },
+        False,
+        (3, 6, 9, None, None, 2),
+    ),
+    ({"prompt_tokens": 5, "num_cached_tokens": 2}, False, (5, None, None, 2, None, None)),
     ({"prompt_tokens": 5.0, "completion_tokens": None, "total_tokens": "7"}, False, (5, None, None, None, None, None)),
     ({"prompt_tokens": 5, "prompt_tokens_details": None}, False, (5, None, None, None, None, None)),
 ]

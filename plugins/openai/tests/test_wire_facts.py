@@ -20,7 +20,7 @@ from agentforge.model import (
     ToolSpecification,
     UserMessage,
 )
-from plugins.openai.tests import test_replay, test_wire_facts_answers
+from plugins.openai.tests import test_replay, test_wire_facts_answers, test_wire_facts_rows
 from plugins.openai.tests.support import FakeTransport, delta, exchange, message, model_on, sse
 
 TIME = ToolSpecification("get_time", "the time")
@@ -57,24 +57,22 @@ HERE = {
     "xai": ("xAI", "whole calls"),
     "gemini": ("Gemini's OpenAI layer", "no ids"),
     "snowflake": ("Snowflake-hosted", "with calls"),
+    "kimi replay": ("Kimi", "missing in an assistant turn"),
+    "kimi choice": ("Kimi", "forced choice"),
+    "kimi schemas": ("Kimi", "MFJS"),
+    "kimi sampling": ("Kimi", "sampling values fixed"),
+    "minimax split": ("MiniMax", "reasoning_split"),
+    "minimax choice": ("MiniMax", "no documented"),
+    "together": ("Together", "some models"),
+    "mistral forms": ("Mistral", "`any` = required"),
+    "mistral ids": ("Mistral", "9 letters"),
+    "responses strict": ("Responses", "omitted"),
+    "responses one tool": ("Responses", "seldom parallel"),
+    "deepseek responses": ("DeepSeek Responses (`/responses`)", "between two calls"),
 }
 
 #: The others, and where they belong.
-ELSEWHERE = {
-    ("Responses", "omitted"): "the Responses API",
-    ("Responses", "seldom parallel"): "the Responses API",
-    ("DeepSeek Responses (`/responses`)", "between two calls"): "the Responses API",
-    ("Kimi", "missing in an assistant turn"): "the vendor has no row yet",
-    ("Kimi", "forced choice"): "the vendor has no row yet",
-    ("Kimi", "MFJS"): "the vendor has no row yet",
-    ("Kimi", "sampling values fixed"): "the vendor has no row yet",
-    ("MiniMax", "reasoning_split"): "the vendor has no row yet",
-    ("MiniMax", "no documented"): "the vendor has no row yet",
-    ("Together", "some models"): "a capability per model: profile_overrides",
-    ("Mistral", "`any` = required"): "the vendor has no row yet",
-    ("Mistral", "9 letters"): "the vendor has no row yet; the mapping of ids is tested with the names",
-    ("Cohere v2", "strict_tools"): "another protocol",
-}
+ELSEWHERE = {("Cohere v2", "strict_tools"): "another protocol; the vendor's compatible form has a row"}
 
 # -- what a request becomes ------------------------------------------------------------------------
 
@@ -143,10 +141,10 @@ SENT: list[tuple[str, str, str, dict[str, Any], dict[str, Any]]] = [
     ("ollama", "ollama", "qwen3", time("none"), {"tools": None, "tool_choice": None}),
     ("ollama", "ollama", "qwen3", time("auto"), {"tool_choice": "auto"}),
     ("ollama", "ollama", "qwen3", time(parallel_tool_calls=True), {"parallel_tool_calls": None}),
-    ("vllm parser", "generic", "m", time("required"), {"tool_choice": "required"}),
-    ("vllm parser", "generic", "m", time("get_time"), {"tool_choice": ONE}),
-    ("vllm parser", "generic", "m", strict(), {"parallel_tool_calls": None, "tool_choice": None}),
-    ("litellm", "generic", "m", {}, dict.fromkeys(BARE)),
+    ("vllm parser", "vllm", "m", time("required"), {"tool_choice": "required"}),
+    ("vllm parser", "vllm", "m", time("get_time"), {"tool_choice": ONE}),
+    ("vllm parser", "vllm", "m", strict(), {"parallel_tool_calls": None, "tool_choice": None}),
+    ("litellm", "litellm", "m", {}, dict.fromkeys(BARE)),
 ]
 
 
@@ -319,6 +317,11 @@ TABLES: list[list[Any]] = [
     SENT,
     REFUSED,
     DROPPED,
+    test_wire_facts_rows.SENT,
+    test_wire_facts_rows.REFUSED,
+    test_wire_facts_rows.DROPPED,
+    test_wire_facts_rows.TURNS,
+    test_wire_facts_rows.OTHER_API,
     test_wire_facts_answers.READ,
     test_wire_facts_answers.FAILED,
     test_replay.REPLAYED,

@@ -99,16 +99,16 @@ READ: list[tuple[str, str, Any, FinishReason, list[tuple[str, str]], str | None]
     ),
     (
         "vllm reasons",
-        "generic",
+        "vllm",
         message("stop", tool_calls=[CALL]),
         FinishReason.TOOL_EXECUTION,
         [("c1", "get_time")],
         None,
     ),
-    ("vllm reasons", "generic", message("tool_calls", content="no call"), FinishReason.STOP, [], "no call"),
+    ("vllm reasons", "vllm", message("tool_calls", content="no call"), FinishReason.STOP, [], "no call"),
     (
         "xinference",
-        "generic",
+        "xinference",
         [sse(delta(role="assistant", content=""), call_delta(WHOLE, finish="tool_calls"))],
         FinishReason.TOOL_EXECUTION,
         [("c1", "get_time")],
@@ -116,7 +116,7 @@ READ: list[tuple[str, str, Any, FinishReason, list[tuple[str, str]], str | None]
     ),
     (
         "openrouter",
-        "generic",
+        "openrouter",
         message("tool_calls", content=None, tool_calls=[{"id": "c1", "function": {"name": "look", "arguments": None}}]),
         FinishReason.TOOL_EXECUTION,
         [("c1", "look")],
@@ -124,7 +124,7 @@ READ: list[tuple[str, str, Any, FinishReason, list[tuple[str, str]], str | None]
     ),
     (
         "openrouter",
-        "generic",
+        "openrouter",
         [sse(b": OPENROUTER PROCESSING\n\n", delta("stop", content="hi"))],
         (FinishReason.STOP),
         [],
@@ -132,13 +132,13 @@ READ: list[tuple[str, str, Any, FinishReason, list[tuple[str, str]], str | None]
     ),
     (
         "xai",
-        "generic",
+        "xai",
         [sse(call_delta(WHOLE, finish="tool_calls"))],
         FinishReason.TOOL_EXECUTION,
         [("c1", "get_time")],
         None,
     ),
-    ("snowflake", "generic", message("", tool_calls=[CALL]), FinishReason.TOOL_EXECUTION, [("c1", "get_time")], None),
+    ("snowflake", "snowflake", message("", tool_calls=[CALL]), FinishReason.TOOL_EXECUTION, [("c1", "get_time")], None),
 ]
 
 
@@ -169,7 +169,7 @@ async def test_calls_without_ids_and_index_get_ids_of_ours(streams: bool) -> Non
     """Fact ``gemini``: the reason differs between its plain answers and its streams."""
     calls = [piece("get_time", "{}", id=""), piece("look", "{}", id="")]
     answer = [sse(call_delta(*calls, finish="stop"))] if streams else message("tool_calls", tool_calls=calls)
-    response = await response_to("generic", answer)
+    response = await response_to("gemini", answer)
     first, second = response.ai_message.tool_execution_requests
     assert first.id and second.id and first.id != second.id
     assert not first.id_was_given
@@ -195,36 +195,36 @@ FAILED: list[tuple[str, str, Any, type[ModelError], str]] = [
     ),
     (
         "groq",
-        "generic",
+        "groq",
         (400, {"error": {"message": "bad call", "code": "tool_use_failed", "failed_generation": "<x>"}}),
         InvalidRequestError,
         "loosen tool_choice",
     ),
     (
         "groq",
-        "generic",
+        "groq",
         [sse(delta(content="so"), {"error": {"message": "bad call", "code": "tool_use_failed"}})],
         InvalidRequestError,
         "loosen tool_choice",
     ),
     (
         "vllm parser",
-        "generic",
+        "vllm",
         (400, {"object": "error", "message": '"auto" requires --enable-auto-tool-choice', "code": 400}),
         InvalidRequestError,
         "--tool-call-parser",
     ),
     (
         "litellm",
-        "generic",
+        "litellm",
         (400, {"error": {"message": "litellm.UnsupportedParamsError: ... seed", "type": None, "code": "400"}}),
         InvalidRequestError,
         "seed",
     ),
-    ("openrouter", "generic", {"error": {"code": 502, "message": "upstream"}}, OverloadedError, "upstream"),
-    ("openrouter", "generic", [sse({"error": {"code": 502, "message": "upstream"}})], OverloadedError, "upstream"),
-    ("xai", "generic", (400, {"code": "invalid", "error": "no such tool"}), InvalidRequestError, "no such tool"),
-    ("xai", "generic", (401, {"code": "no key", "error": "bad key"}), AuthenticationError, "bad key"),
+    ("openrouter", "openrouter", {"error": {"code": 502, "message": "upstream"}}, OverloadedError, "upstream"),
+    ("openrouter", "openrouter", [sse({"error": {"code": 502, "message": "upstream"}})], OverloadedError, "upstream"),
+    ("xai", "xai", (400, {"code": "invalid", "error": "no such tool"}), InvalidRequestError, "no such tool"),
+    ("xai", "xai", (401, {"code": "no key", "error": "bad key"}), AuthenticationError, "bad key"),
 ]
 
 

@@ -71,6 +71,7 @@ def test_the_status_decides(status: int, kind: type[ModelError], retryable: bool
         (400, "invalid_api_key", AuthenticationError, False),
         (400, "model_not_found", NotFoundError, False),
         (429, "insufficient_quota", RateLimitError, False),
+        (500, "insufficient_balance", RateLimitError, False),
         (413, "rate_limit_exceeded", ContextLengthError, False),
         (404, "api_error", NotFoundError, False),
         (403, "invalid_api_key", PermissionDeniedError, False),
@@ -115,6 +116,23 @@ def test_a_known_code_decides_over_a_vague_status(
         pytest.param(
             {"error": {"message": {"reason": "M"}}}, '{"reason": "M"}', None, id="a message that is an object"
         ),
+        pytest.param({"message": {"detail": [{"loc": ["body"], "msg": "M"}]}}, "body: M", None, id="details in it"),
+        pytest.param({"statusCode": 400, "message": "M"}, "M", None, id="a status beside a message"),
+        pytest.param(
+            {"error": {"message": "O", "code": 400, "metadata": {"raw": '{"error": "M"}', "provider_name": "P"}}},
+            "O (P): M",
+            "400",
+            id="another's error in JSON",
+        ),
+        pytest.param({"error": {"message": "O", "metadata": {"raw": "M"}}}, "O: M", None, id="another's words"),
+        pytest.param(
+            {"error": {"message": "O", "metadata": {"raw": {"detail": "M"}}}}, "O: M", None, id="another's object"
+        ),
+        pytest.param({"error": {"message": "O: M", "metadata": {"raw": "M"}}}, "O: M", None, id="words said already"),
+        pytest.param({"error": {"metadata": {"raw": "M"}}}, "M", None, id="nothing but another's words"),
+        pytest.param(
+            {"error": {"message": "O", "metadata": {"raw": "[" * 5000}}}, "O: " + "[" * 1996 + "…", None, id="deep"
+        ),
         pytest.param({"error": {}}, "the endpoint gave no message", None, id="an empty object"),
         pytest.param(b"", "the body is empty", None, id="empty"),
         pytest.param(b" \n ", "the body is empty", None, id="blank"),
@@ -146,6 +164,8 @@ def test_a_body_that_is_not_understood_is_shown_in_part() -> None:
         ({"request-id": "r2"}, None, "r2"),
         ({"apim-request-id": "r3"}, None, "r3"),
         ({}, {"error": {"message": "M"}, "request_id": "r4"}, "r4"),
+        ({}, {"id": "r5", "message": "M"}, "r5"),
+        ({}, {"id": "no", "error": {"message": "M"}}, None),
         ({"x-request-id": "a\nb\x1b"}, None, "a b\\x1b"),
         ({}, None, None),
     ],
@@ -180,6 +200,34 @@ def test_the_wait_comes_from_the_headers() -> None:
     """Counted from the given moment."""
     made = error(429, None, {"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, now=90.0)
     assert made.retry_after == 10.0
+
+
+@pytest.mark.parametrize(
+    ("details", "wait"),
+    [
+        ([{"@type": "info"}, {"retryDelay": "31s"}], 31.0),
+        ([{"retryDelay": "0.5s"}], 0.5),
+        ([{"retryDelay": "0s"}], None),
+        ([{"retryDelay": "soon"}], None),
+        ([{"retryDelay": 3}], None),
+        ("31s", None),
+        ([7], None),
+    ],
+)
+def test_the_wait_may_stand_in_the_body(details: Any, wait: float | None) -> None:
+    """And a header goes before it."""
+    body = {"error": {"message": "M", "code": 429, "details": details}}
+    assert error(429, body).retry_after == wait
+    inside = error_from_payload(body)
+    assert inside is not None and inside.retry_after == wait
+    assert error(429, body, {"retry-after": "2"}).retry_after == 2.0
+
+
+def test_errors_that_quote_each_other_are_read_only_so_far() -> None:
+    body: dict[str, Any] = {"error": {"message": "the innermost"}}
+    for depth in range(9):
+        body = {"error": {"message": f"m{depth}", "metadata": {"raw": json.dumps(body)}}}
+    assert error(400, body).message == "status 400: m8: m7: m6: m5"
 
 
 def test_the_next_step() -> None:
@@ -238,6 +286,14 @@ def test_no_secret_is_shown(body: Any) -> None:
         ({"error": {"message": "M", "code": "context_length_exceeded"}}, ContextLengthError),
         ([{"error": {"code": 400, "message": "M", "status": "INVALID_ARGUMENT"}}], InvalidRequestError),
         ({"error": "M"}, ModelError),
+        ({"error": {"message": "M", "http_code": "429"}}, RateLimitError),
+        ({"statusCode": 401, "message": "M"}, AuthenticationError),
+        (
+            {"error": {"message": "M", "type": "authentication_error", "code": "invalid_request_error"}},
+            AuthenticationError,
+        ),
+        ({"error": {"message": "M", "type": "server_error", "code": None}}, OverloadedError),
+        ({"error": {"message": "M", "type": "billing_error"}}, RateLimitError),
     ],
 )
 def test_an_error_under_a_good_status(payload: Any, kind: type[ModelError]) -> None:
@@ -269,7 +325,24 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["error", "message", "detail", "code", "type", "loc", "msg", "x"]), inner, max_size=4
+            st.sampled_from(
+                [
+                    "error",
+                    "message",
+                    "detail",
+                    "code",
+                    "type",
+                    "loc",
+                    "msg",
+                    "metadata",
+                    "raw",
+                    "details",
+                    "retryDelay",
+                    "id",
+                ]
+            ),
+            inner,
+            max_size=4,
         )
     ),
     max_leaves=12,

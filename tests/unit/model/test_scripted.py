@@ -15,6 +15,7 @@ from agentforge.errors import (
     ModelError,
     OverloadedError,
     RateLimitError,
+    ToolUseFailedError,
 )
 from agentforge.model.chat_model import ChatModel
 from agentforge.model.citation import Citation
@@ -238,6 +239,7 @@ async def test_a_failing_stream_shows_its_text_first() -> None:
         ({"type": "rate_limit", "retry_after": 1.5, "provider_code": "quota"}, RateLimitError),
         ({"type": "authentication", "status": 401}, AuthenticationError),
         ({"type": "context_length"}, ContextLengthError),
+        ({"type": "tool_use_failed", "status": 400}, ToolUseFailedError),
         (ValueError("mine"), ValueError),
     ],
 )

@@ -106,6 +106,7 @@ def with_plugins() -> jsonschema_rs.Draft7Validator:
     plugins = Plugins(
         entry_points=[
             Found("notes", "tests.config.plugins.notes", "agentforge-plugin-notes", "1"),
+            Found("wires", "tests.config.plugins.wires", "agentforge-plugin-wires", "1"),
             Found("openai", "agentforge_openai.plugin", "agentforge-plugin-openai", "1"),
             Found("local", "agentforge_local.plugin", "agentforge-plugin-local", "1"),
         ]

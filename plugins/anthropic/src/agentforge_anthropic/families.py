@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from agentforge.errors import ConfigurationError
 
@@ -25,12 +25,15 @@ _FIVE = (*_THREE, "xhigh", "max")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFamily:
-    """One family. ``models`` is a regular expression that is searched in the model's name.
+    """One family.
 
     >>> family_of("claude-opus-4-6-20260205", CLAUDE).thinking
     'adaptive'
     """
 
+    PATTERNS: ClassVar[tuple[str, ...]] = ("models",)
+
+    #: The family's models (regular expression, searched in the name).
     models: str = ""
     #: ``adaptive``: the model decides, ``budget``: a number of tokens has to be given, ``none``: it cannot think.
     thinking: Literal["adaptive", "budget", "none"] = "adaptive"

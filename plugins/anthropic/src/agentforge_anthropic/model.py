@@ -34,14 +34,17 @@ from agentforge_anthropic.wire.turns import has_own_thinking
 if TYPE_CHECKING:
     import httpx
 
+    from agentforge.http import CircuitBreaker, RateLimit, RateLimiter, RetryBudget
+
 __all__ = ("AnthropicChatModel",)
 
 
 class AnthropicChatModel(WireModel[MessagesAnswering]):
     """A model behind a Messages endpoint.
 
-    ``vendor`` is the name of a row or a `MessagesRow`; unset, it is the row that ``base_url`` is the address of,
-    ``generic`` for any other ``base_url``, and ``anthropic`` without one. ``api_key`` defaults to the row's environment
+    ``vendor`` is the name of a row, a `MessagesRow`, or a mapping that describes one (``{"like": "generic", "name":
+    "house", …}``); unset, it is the row that ``base_url`` is the address of, ``generic`` for any other ``base_url``,
+    and ``anthropic`` without one. ``api_key`` defaults to the row's environment
     variable; with ``auth="bearer"`` it is a token. ``version`` is that of the API, ``betas`` are features to ask for,
     beside those of a header ``anthropic-beta``. ``cache`` marks what the provider caches (``off``, ``auto``, ``tools``,
     ``system``, ``tools_and_system``, ``all``), ``cache_ttl`` (``5m``, ``1h``) for how long. ``thinking_display``
@@ -50,7 +53,8 @@ class AnthropicChatModel(WireModel[MessagesAnswering]):
     ``defaults`` are merged below each request's parameters, ``tool_mode="json_schema"`` describes the tools in the
     prompt, ``names`` is ``alias`` or ``error``, ``profile_overrides`` changes fields of the `ModelProfile`, ``prices``
     are rows in front of the vendor's, ``http_client`` is an ``httpx.AsyncClient`` of your own that is not closed here,
-    ``max_connections`` (100) and ``max_body_bytes`` (64 MiB) are bounds. A model may be used from several threads.
+    ``circuit_breaker``, ``retry_budget`` and ``rate_limit`` are those of `EndpointModel`, ``max_connections`` (100) and
+    ``max_body_bytes`` (64 MiB) are bounds. A model may be used from several threads.
 
     Raises `ConfigurationError` for settings that cannot be honoured; a ``ca_bundle`` is read with the first request.
 
@@ -66,12 +70,15 @@ class AnthropicChatModel(WireModel[MessagesAnswering]):
         model: str,
         api_key: str | None = None,
         base_url: str | None = None,
-        vendor: str | MessagesRow | None = None,
+        vendor: str | MessagesRow | Mapping[str, object] | None = None,
         defaults: ChatRequestParameters | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: HttpTimeouts | float | None = None,
         max_retries: int = 2,
         retry: RetryPolicy | None = None,
+        circuit_breaker: CircuitBreaker | bool = True,
+        retry_budget: RetryBudget | bool = True,
+        rate_limit: RateLimit | RateLimiter | None = None,
         max_connections: int | None = None,
         max_body_bytes: int | None = None,
         proxy: str | None = None,
@@ -112,6 +119,9 @@ class AnthropicChatModel(WireModel[MessagesAnswering]):
             timeouts=timeouts,
             max_retries=max_retries,
             retry=retry,
+            circuit_breaker=circuit_breaker,
+            retry_budget=retry_budget,
+            rate_limit=rate_limit,
             transport=transport,
             verify=verify,
             environment=environment,

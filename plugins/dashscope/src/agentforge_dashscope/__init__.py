@@ -1,5 +1,7 @@
-"""Models behind DashScope's own generation API for AgentForge: Qwen."""
+"""Models behind DashScope's own generation API for AgentForge: Qwen, as rows of data."""
 
-from __future__ import annotations
+from agentforge_dashscope.families import QWEN, ThinkingFamily
+from agentforge_dashscope.model import DashScopeChatModel
+from agentforge_dashscope.rows import VENDORS, DashScopeRow, vendor_row
 
-__all__: tuple[str, ...] = ()
+__all__ = ("QWEN", "VENDORS", "DashScopeChatModel", "DashScopeRow", "ThinkingFamily", "vendor_row")

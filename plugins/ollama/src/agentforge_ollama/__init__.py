@@ -1,5 +1,6 @@
-"""Models behind Ollama's own chat API for AgentForge."""
+"""Models behind Ollama's own chat API for AgentForge: a server of one's own, or Ollama's cloud, as rows of data."""
 
-from __future__ import annotations
+from agentforge_ollama.model import OllamaChatModel
+from agentforge_ollama.rows import VENDORS, OllamaRow, vendor_row
 
-__all__: tuple[str, ...] = ()
+__all__ = ("VENDORS", "OllamaChatModel", "OllamaRow", "vendor_row")

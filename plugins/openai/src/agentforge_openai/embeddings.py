@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentforge.errors import ConfigurationError, ModelError, ProtocolError
 from agentforge.http import HttpRequest, HttpTimeouts, HttpTransport, RetryPolicy, request_id_of, unexpected_answer
@@ -15,6 +15,9 @@ from agentforge_openai.profile import VendorRow
 from agentforge_openai.vendors import CHAT_VENDORS
 from agentforge_openai.wire.errors import error_in_answer, holds_error, parse_error
 from agentforge_openai.wire.usage import decode_usage
+
+if TYPE_CHECKING:
+    from agentforge.http import CircuitBreaker, RateLimit, RateLimiter, RetryBudget
 
 __all__ = ("OpenAiEmbeddingModel",)
 
@@ -42,11 +45,14 @@ class OpenAiEmbeddingModel(EndpointModel):
         model: str,
         api_key: str | None = None,
         base_url: str | None = None,
-        vendor: str | VendorRow | None = None,
+        vendor: str | VendorRow | Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: HttpTimeouts | float | None = None,
         max_retries: int = 2,
         retry: RetryPolicy | None = None,
+        circuit_breaker: CircuitBreaker | bool = True,
+        retry_budget: RetryBudget | bool = True,
+        rate_limit: RateLimit | RateLimiter | None = None,
         max_connections: int | None = None,
         max_body_bytes: int | None = None,
         proxy: str | None = None,
@@ -69,6 +75,9 @@ class OpenAiEmbeddingModel(EndpointModel):
             timeouts=timeouts,
             max_retries=max_retries,
             retry=retry,
+            circuit_breaker=circuit_breaker,
+            retry_budget=retry_budget,
+            rate_limit=rate_limit,
             transport=transport,
             verify=verify,
             own_headers={"openai-organization": organization, "openai-project": project},
@@ -98,9 +107,11 @@ class OpenAiEmbeddingModel(EndpointModel):
             if self._dimensions is not None:
                 body["dimensions"] = self._dimensions
             answer = await self._http.send(
-                HttpRequest("POST", self._url, self._headers, dump_bytes(body), self._timeouts)
+                HttpRequest("POST", self._url, self._headers, dump_bytes(body), self._timeouts, subject=self._model)
             )
-            made, cost, answered_by = self._decode(answer.content, answer.headers, len(batch))
+            with self._judging(answer):
+                made, cost, answered_by = self._decode(answer.content, answer.headers, len(batch))
+            self._settle(answer, cost)
             vectors += made
             usage = usage + cost
         return EmbeddingResponse(tuple(vectors), usage, answered_by)

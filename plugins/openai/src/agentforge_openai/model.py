@@ -32,6 +32,7 @@ from agentforge_openai.wire.stream import StreamDecoder
 if TYPE_CHECKING:
     import httpx
 
+    from agentforge.http import CircuitBreaker, Outages, RateLimit, RateLimiter, RetryBudget
     from agentforge_openai.responses_model import OpenAiResponsesModel
 
 __all__ = ("OpenAiChatModel",)
@@ -40,8 +41,9 @@ __all__ = ("OpenAiChatModel",)
 class OpenAiChatModel(WireModel[ChatAnswering]):
     """A model behind a Chat Completions endpoint.
 
-    ``vendor`` is the name of a row or a `VendorRow`; unset, it is the row that ``base_url`` is the address of,
-    ``generic`` for any other ``base_url``, and ``openai`` without one. ``api_key`` defaults to the row's environment
+    ``vendor`` is the name of a row, a `VendorRow`, or a mapping that describes one (``{"like": "generic", "name":
+    "house", …}``); unset, it is the row that ``base_url`` is the address of, ``generic`` for any other ``base_url``,
+    and ``openai`` without one. ``api_key`` defaults to the row's environment
     variable. ``timeouts`` takes a number of seconds for the whole exchange. ``defaults`` are merged below each
     request's parameters. ``tool_mode="json_schema"`` describes the tools in the prompt instead of sending them.
     ``names`` is ``alias`` (tools whose names the vendor refuses go under others) or ``error``; unset, the row decides.
@@ -49,9 +51,10 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
     ``error``, or ``responses``, which sends such requests there, as an `OpenAiResponsesModel` with the same settings
     does. ``profile_overrides`` changes fields of the `ModelProfile` where the row does not hold for this model.
     ``http_client`` is an ``httpx.AsyncClient`` of your own; it is not closed here. ``retry`` sets more of the policy
-    than ``max_retries``. ``max_connections`` (100) bounds what the transport holds, ``max_body_bytes`` (64 MiB) an
-    answer, plain or streamed; beside a transport of your own it bounds streams only. ``environment`` is where the row's
-    variables are looked up, by default the process's. A model may be used from several threads.
+    than ``max_retries``. ``circuit_breaker``, ``retry_budget`` and ``rate_limit`` are those of `EndpointModel`.
+    ``max_connections`` (100) bounds what the transport holds, ``max_body_bytes`` (64 MiB) an answer, plain or streamed;
+    beside a transport of your own it bounds streams only. ``environment`` is where the row's variables are looked up,
+    by default the process's. A model may be used from several threads.
 
     Raises `ConfigurationError` for settings that cannot be honoured; a ``ca_bundle`` is read with the first request.
 
@@ -61,18 +64,23 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
 
     VENDORS = CHAT_VENDORS
 
+    _elsewhere: OpenAiResponsesModel | None = None
+
     def __init__(
         self,
         *,
         model: str,
         api_key: str | None = None,
         base_url: str | None = None,
-        vendor: str | VendorRow | None = None,
+        vendor: str | VendorRow | Mapping[str, object] | None = None,
         defaults: ChatRequestParameters | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: HttpTimeouts | float | None = None,
         max_retries: int = 2,
         retry: RetryPolicy | None = None,
+        circuit_breaker: CircuitBreaker | bool = True,
+        retry_budget: RetryBudget | bool = True,
+        rate_limit: RateLimit | RateLimiter | None = None,
         max_connections: int | None = None,
         max_body_bytes: int | None = None,
         proxy: str | None = None,
@@ -106,6 +114,9 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
             "timeouts": timeouts,
             "max_retries": max_retries,
             "retry": retry,
+            "circuit_breaker": circuit_breaker,
+            "retry_budget": retry_budget,
+            "rate_limit": rate_limit,
             "transport": transport,
             "verify": verify,
             "environment": environment,
@@ -124,7 +135,6 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
             client=http_client,
             **common,
         )
-        self._elsewhere: OpenAiResponsesModel | None = None
         if tools_need_responses == "responses" and self._by_schema is None:
             from agentforge_openai.responses_model import OpenAiResponsesModel
 
@@ -133,8 +143,9 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
                 organization=organization,
                 project=project,
                 api_version=api_version,
-                **common,
+                **{**common, "rate_limit": self._limiter},
             )
+            self._elsewhere.share(self._outages)  # both are one model
             self._profile = self._profile.with_(tools_with_thinking=self._elsewhere.profile.tools_with_thinking)
 
     async def _chat(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
@@ -156,6 +167,12 @@ class OpenAiChatModel(WireModel[ChatAnswering]):
         would be refused."""
         other = self._other(ChatRequest("Hello", ChatRequestParameters(tools=tools))) if tools else None
         return super().preview_tools(tools) if other is None else other.preview_tools(tools)
+
+    def share(self, outages: Outages) -> None:
+        """Learn of outages from the other models that share the object, and they from this one."""
+        super().share(outages)
+        if self._elsewhere is not None:
+            self._elsewhere.share(outages)
 
     async def aclose(self) -> None:
         """Close the connections; safe to call twice."""

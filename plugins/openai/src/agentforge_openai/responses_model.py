@@ -23,6 +23,8 @@ from agentforge_openai.vendors import CHAT_VENDORS, prices_of
 if TYPE_CHECKING:
     import httpx
 
+    from agentforge.http import CircuitBreaker, RateLimit, RateLimiter, RetryBudget
+
 __all__ = ("OpenAiResponsesModel",)
 
 
@@ -52,7 +54,7 @@ class OpenAiResponsesModel(WireModel[ResponsesAnswering]):
         model: str,
         api_key: str | None = None,
         base_url: str | None = None,
-        vendor: str | VendorRow | None = None,
+        vendor: str | VendorRow | Mapping[str, object] | None = None,
         state: Literal["replay", "previous_response"] = "replay",
         encrypted_reasoning: bool | None = None,
         reasoning_summary: Literal["auto", "concise", "detailed"] | None = None,
@@ -61,6 +63,9 @@ class OpenAiResponsesModel(WireModel[ResponsesAnswering]):
         timeouts: HttpTimeouts | float | None = None,
         max_retries: int = 2,
         retry: RetryPolicy | None = None,
+        circuit_breaker: CircuitBreaker | bool = True,
+        retry_budget: RetryBudget | bool = True,
+        rate_limit: RateLimit | RateLimiter | None = None,
         max_connections: int | None = None,
         max_body_bytes: int | None = None,
         proxy: str | None = None,
@@ -106,6 +111,9 @@ class OpenAiResponsesModel(WireModel[ResponsesAnswering]):
             timeouts=timeouts,
             max_retries=max_retries,
             retry=retry,
+            circuit_breaker=circuit_breaker,
+            retry_budget=retry_budget,
+            rate_limit=rate_limit,
             transport=transport,
             verify=verify,
             environment=environment,

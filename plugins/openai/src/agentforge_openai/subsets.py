@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agentforge.tool.spec import PORTABLE, STANDARD, SubsetLimits
 
-__all__ = ("AZURE", "DEEPSEEK", "OPENAI")
+__all__ = ("AZURE", "DEEPSEEK", "KIMI", "OPENAI")
 
 OPENAI = replace(STANDARD, name="openai")
 """The vendor's own page: bounds, patterns, nine formats, references and recursion, 5,000 properties in 10 levels."""
@@ -36,3 +36,18 @@ DEEPSEEK = replace(
 )
 """The beta's page in its present form: no bounds, patterns or formats; no limits are given. That references below
 ``anyOf``, lists of types with objects in them and objects without properties are refused is a report of users."""
+
+KIMI = replace(
+    PORTABLE,
+    name="mfjs",
+    optional="stay",
+    references="$defs",
+    recursion=True,
+    type_lists="none",
+    enum_types=frozenset({"string", "integer", "number"}),
+    empty_objects=True,
+    any_value=True,
+    limits=SubsetLimits(),
+)
+"""The vendor's own page of its flavour, which its server holds every tool to: one type a schema and inside of the
+branches of ``anyOf``, definitions at the root, enums of texts and numbers; formats, tuples and bounds are unknown."""

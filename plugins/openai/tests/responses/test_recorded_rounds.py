@@ -28,13 +28,13 @@ from plugins.openai.tests.responses.support import answering, streamed
 
 Body = dict[str, Any]
 
-#: How each recorded provider is configured; xAI and its like are reached as a generic endpoint.
+#: How each recorded provider is configured.
 SETTINGS: dict[str, dict[str, Any]] = {
     "openai": {"vendor": "openai"},
     "azure": {"vendor": "azure", "base_url": "https://desk.example"},
     # The recorder sends strict at the plain address, where it has no effect.
     "deepseek": {"vendor": "deepseek", "profile_overrides": {"strict_tools": True}},
-    "xai": {"vendor": "generic", "base_url": "https://llm.example/v1", "encrypted_reasoning": True},
+    "xai": {"vendor": "xai"},
 }
 
 

@@ -119,10 +119,10 @@ def test_a_row_of_another_plugin_says_what_differs_here() -> None:
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({"reasoning_models": "("}, "responses.reasoning_models is no regular expression"),
-        ({"call_id_pattern": "["}, "responses.call_id_pattern is no regular expression"),
-        ({"capabilities": {"sound": True}}, "responses.capabilities has no field 'sound'"),
-        ({"system_role": "boss"}, "responses.system_role"),
+        ({"reasoning_models": "("}, "responses: 'reasoning_models' does not fit: it is no regular expression"),
+        ({"call_id_pattern": "["}, "responses: 'call_id_pattern' does not fit: it is no regular expression"),
+        ({"capabilities": {"sound": True}}, "responses.capabilities: unknown setting 'sound'"),
+        ({"system_role": "boss"}, "responses: 'system_role' is 'system' or 'developer'"),
     ],
 )
 def test_a_wrong_form_is_a_fault_of_the_row(form: dict[str, Any], words: str) -> None:

@@ -5,11 +5,10 @@ In a stream the status is always 200, so the error's ``type`` decides; it has th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentforge.errors import ContextLengthError, InvalidRequestError, ModelError
+from agentforge.errors import ModelError
 from agentforge.http import error_from_payload, error_from_response
 from agentforge.masking import Secrets
 
@@ -28,8 +27,6 @@ _STATUS_OF_TYPE = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-# The words of a conversation that is too long; it has no type of its own.
-_TOO_LONG = re.compile(r"prompt is too long|exceeds? (?:the )?context (?:limit|window)|context window exceed", re.I)
 
 
 def holds_error(body: Mapping[str, object]) -> bool:
@@ -49,7 +46,7 @@ def error_in_answer(
     kind = inner.get("type") if isinstance(inner, Mapping) else None
     status = _STATUS_OF_TYPE.get(kind) if isinstance(kind, str) else None
     error = error_from_payload(body, status=status, headers=headers, secrets=secrets)
-    error = _refined(error if error is not None else ModelError("the answer holds an error without any detail"))
+    error = error if error is not None else ModelError("the answer holds an error without any detail")
     if partial_text:
         error.details = {**error.details, "partial_text": partial_text}
     return error
@@ -59,22 +56,4 @@ def parse_error(
     status: int, headers: Mapping[str, str], content: bytes, *, secrets: Secrets | None = None
 ) -> ModelError:
     """The error of a failed answer, in the taxonomy of `agentforge.errors`."""
-    return _refined(error_from_response(status, headers, content, secrets=secrets))
-
-
-def _refined(error: ModelError) -> ModelError:
-    if type(error) is InvalidRequestError and _TOO_LONG.search(error.message):
-        made = ContextLengthError(
-            error.message,
-            status=error.status,
-            request_id=error.request_id,
-            provider_code=error.provider_code,
-            retry_after=error.retry_after,
-            details=error.details,
-            next_step="Send less: trim the memory, cap results of tools, or take a model with a larger context.",
-        )
-        made.attempts = error.attempts
-        return made
-    if type(error) is InvalidRequestError and "credit balance is too low" in error.message:
-        error.next_step = "Waiting does not help: check the plan and billing of this key."
-    return error
+    return error_from_response(status, headers, content, secrets=secrets)

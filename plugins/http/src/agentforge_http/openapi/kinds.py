@@ -1,7 +1,8 @@
 """The kinds of a schema that its ``discriminator`` tells apart: descriptions that inherit name the parent alone.
 
 ``Message`` declares what all messages share, and each kind of it is ``allOf`` the parent and its own members. Where a
-``Message`` is asked for, any of the kinds is meant, and an argument that fits only the parent says too little.
+``Message`` is asked for, any of the kinds is meant, and an argument that fits only the parent says too little. Where a
+kind names its parent, the members that all share are meant, and not the kinds once more: that would be a circle.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from agentforge_http.openapi.documents import Documents, Found
 __all__ = ("Choice", "Kinds", "Parent")
 
 _MAX_KINDS = 200
+_MAX_LOOKED_AT = 1000
+_LISTS = ("oneOf", "anyOf")
 
 
 class Choice(dict[str, Any]):
@@ -58,6 +61,47 @@ class Kinds:
                 others = {member: {"not": {"enum": [word for _, _, word in heirs]}}}
                 parts.append(Choice({"allOf": [Parent({"$ref": f"#{found.pointer}"})], "properties": others}))
         return Choice({"anyOf": parts}) if parts else None
+
+    def heir(self, found: Found) -> Found:
+        """The schema with what it inherits marked as that, where it is a kind of what it names in ``allOf``."""
+        value = found.value
+        parts = value.get("allOf") if isinstance(value, dict) else None
+        if not isinstance(parts, list):
+            return found
+        marked = [Parent(part) if self._is_parent(part, found) else part for part in parts]
+        return Found({**value, "allOf": marked}, found.document, found.pointer)
+
+    def own(self, found: Found) -> Found | None:
+        """What a parent that lists its kinds says itself; ``None`` for one that lists none."""
+        if not isinstance(found.value, dict) or not any(key in found.value for key in _LISTS):
+            return None
+        rest = {key: value for key, value in found.value.items() if key not in (*_LISTS, "discriminator")}
+        return Found(rest, found.document, f"{found.pointer}_own")
+
+    def _is_parent(self, part: Any, heir: Found) -> bool:
+        reference = part.get("$ref") if isinstance(part, dict) else None
+        parent = self._documents.find(reference, heir.document) if isinstance(reference, str) else ""
+        if not isinstance(parent, Found):
+            return False
+        me = (heir.document, heir.pointer)
+        choice = self.choice(parent)
+        waiting = [(choice if choice is not None else parent.value, parent.document)]
+        seen: set[tuple[str, str]] = set()
+        while waiting and len(seen) < _MAX_LOOKED_AT:
+            node, document = waiting.pop()
+            for key in (*_LISTS, "allOf") if isinstance(node, Choice) else _LISTS:
+                listed = node.get(key) if isinstance(node, dict) else None
+                waiting.extend((each, document) for each in listed) if isinstance(listed, list) else None
+            reference = node.get("$ref") if isinstance(node, dict) else None
+            found = self._documents.find(reference, document) if isinstance(reference, str) else ""
+            if isinstance(found, Found) and not isinstance(node, Parent):
+                place = (found.document, found.pointer)
+                if place == me:
+                    return True
+                if place not in seen:
+                    seen.add(place)
+                    waiting.append((found.value, found.document))
+        return False
 
     def _kind(self, reference: str, words: list[str], member: str, parent: Found) -> dict[str, Any]:
         target = self._documents.find(reference, parent.document)

@@ -154,7 +154,8 @@ class SchemaTranslator:
         if isinstance(found, str):
             scope.faults.append(found)
             return {}
-        definition = self._definition(found, as_parent=inherits or isinstance(node, Parent))
+        of_heir = isinstance(node, Parent)
+        definition = self._definition(found, as_parent=inherits or of_heir, of_heir=of_heir)
         if len(node) == 1:
             return self._used(definition, scope)
         if self._dialect != "3.1":
@@ -176,13 +177,16 @@ class SchemaTranslator:
         made = {**made, **beside} if fits_in else {"allOf": [made], **beside}
         return or_null(made) if nullable else made
 
-    def _definition(self, found: Found, *, as_parent: bool) -> _Definition:
-        """The definition of what a reference leads to: any of its kinds, unless it is meant ``as_parent``."""
+    def _definition(self, found: Found, *, as_parent: bool, of_heir: bool) -> _Definition:
+        """The definition of what a reference leads to: any of its kinds, unless it is meant ``as_parent``, and without
+        the kinds that it lists where it is the parent ``of_heir``."""
         choice = None if as_parent else self._kinds.choice(found)
+        found = (self._kinds.own(found) if of_heir else None) or found
         place = (found.document, found.pointer, choice is None)
         known = self._by_place.get(place)
         if known is not None:
             return known
+        found = self._kinds.heir(found)
         if choice is not None:
             found = Found(choice, found.document, f"{found.pointer}_kinds")
         value = found.value

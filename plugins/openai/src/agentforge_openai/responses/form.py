@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agentforge.errors import ConfigurationError
 from agentforge.model import ModelProfile
@@ -24,27 +24,31 @@ _CALL_IDS = r"(?s)^.{1,64}$"
 class ResponsesForm:
     """What of a vendor differs on this API.
 
-    ``reasoning_models`` is a regular expression of the models that give their reasoning encrypted; those that it
-    leaves out take none back. ``None``: none is asked for, and what came goes back. ``sends_store`` is false where the
-    endpoint keeps nothing anyhow. ``call_id_pattern`` is what ids of calls must match here; ``None``: the row's, or at
-    most 64 characters. ``calls_together``: the calls of a turn must follow each other. ``item_ids``: items
-    go back with their ids. ``output_media``: images and files may stand in results of tools. ``capabilities`` are the
-    fields of the profile that differ from the row's.
-
     Raises `ConfigurationError` for an expression that is none, and for a field that the profile has not.
     """
 
+    PATTERNS: ClassVar[tuple[str, ...]] = ("reasoning_models", "call_id_pattern")
+
+    #: The models (regular expression) that give their reasoning encrypted; those that it leaves out take none back.
+    #: Unset: none is asked for, and what came goes back.
     reasoning_models: str | None = None
+    #: Whether the server is told what to keep; false where it keeps nothing anyhow.
     sends_store: bool = True
+    #: The role of a system message within the conversation.
     system_role: Literal["system", "developer"] = "system"
+    #: What ids of calls must match here (regular expression); unset: the row's, or at most 64 characters.
     call_id_pattern: str | None = None
+    #: Whether the calls of a turn must follow each other.
     calls_together: bool = False
+    #: Whether items go back with their ids.
     item_ids: bool = True
+    #: Whether images and files may stand in results of tools.
     output_media: bool = True
+    #: The fields of the profile that differ from the row's.
     capabilities: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        for name in ("reasoning_models", "call_id_pattern"):
+        for name in self.PATTERNS:
             try:
                 re.compile(getattr(self, name) or "")
             except re.error as error:

@@ -8,7 +8,7 @@ from agentforge.errors import ProtocolError
 from agentforge.http import request_id_of, unexpected_answer
 from agentforge.masking import Secrets
 from agentforge.model import ChatResponse
-from agentforge_openai.responses.errors import error_of
+from agentforge_openai.responses.errors import error_of, holds_error
 from agentforge_openai.responses.reply import Reply, ResponsesAnswering
 from agentforge_openai.wire.response import read_body
 
@@ -31,7 +31,7 @@ def decode_response(
     body, mended = read_body(content)
     if not isinstance(body, dict):
         raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=secrets)
-    if body.get("error") or body.get("status") == "failed" or body.get("type") == "error":
+    if holds_error(body):
         raise error_of(body, headers=headers, secrets=secrets)
     if not isinstance(body.get("output"), list):
         raise ProtocolError(

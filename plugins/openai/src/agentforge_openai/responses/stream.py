@@ -15,7 +15,7 @@ from agentforge.http import request_id_of
 from agentforge.masking import Secrets
 from agentforge.model import ChatEvent, ResponseDone, UsageEvent
 from agentforge.provider import MAX_BODY_BYTES, EventStreamDecoder, dump_arguments, joined_text, load
-from agentforge_openai.responses.errors import error_of
+from agentforge_openai.responses.errors import error_of, holds_error
 from agentforge_openai.responses.items import is_item
 from agentforge_openai.responses.reply import Reply, ResponsesAnswering
 from agentforge_openai.responses.showing import Showing
@@ -87,9 +87,9 @@ class ResponsesDecoder(EventStreamDecoder):
                 raise self._no_object()
         said = event.get("type")
         if not isinstance(said, str):
-            said = "error" if event.get("error") else kind
-        elif kind == "error" and said not in _HANDLERS:
-            said = kind
+            said = "error" if holds_error(event) else kind
+        elif said not in _HANDLERS and (kind == "error" or (not said.startswith("response.") and holds_error(event))):
+            said = "error"
         self._is_ours = self._is_ours or said.startswith("response.")
         handler = _HANDLERS.get(said)
         if handler is not None:

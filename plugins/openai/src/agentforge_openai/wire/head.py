@@ -40,10 +40,13 @@ def encode_head(
         # Tools of the vendor's own stand beside ours.
         block = block[:-1] + b"," + dump_bytes(list(more))[1:] if block else dump_bytes(list(more))
     body.update(custom)
+    row = endpoint.row
+    if row.sends and (row.sends_to is None or re.search(row.sends_to, endpoint.model)):
+        body = {**row.sends, **body}
     model = body.pop("model")
     rest = joined_fields(body, block)
     stream = b',"stream":true'
-    if endpoint.row.stream_usage:
+    if row.stream_usage:
         stream += b',"stream_options":{"include_usage":true}'
     return Head(
         opening=b'{"model":' + dump_bytes(model) + b',"messages":[',
@@ -67,21 +70,22 @@ def _fields(
         "top_p": parameters.top_p,
         endpoint.row.max_tokens_field: parameters.max_output_tokens,
         "stop": list(parameters.stop) if parameters.stop else None,
-        "seed": parameters.seed,
+        endpoint.row.seed_field: parameters.seed,
         "reasoning_effort": parameters.reasoning_effort if settled.sends_effort else None,
         "response_format": _response_format(parameters.response_format, endpoint, notices),
-        "tool_choice": _tool_choice(parameters.tool_choice, endpoint.profile.tool_name_pattern),
+        "tool_choice": _tool_choice(parameters.tool_choice, endpoint),
         "parallel_tool_calls": parallel_flag(settled, endpoint, strict=tools.strict, notices=notices),
         **settled.extra,
     }
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _tool_choice(choice: ToolChoice | None, pattern: str) -> object:
+def _tool_choice(choice: ToolChoice | None, endpoint: Endpoint[VendorRow]) -> object:
     if choice is None:
         return None
     if choice.mode in ("auto", "none", "required"):
-        return choice.mode
+        return endpoint.row.required_word if choice.mode == "required" else choice.mode
+    pattern = endpoint.profile.tool_name_pattern
     named = [{"type": "function", "function": {"name": alias_of(name, pattern)}} for name in choice.names]
     if choice.mode == "tool":
         return named[0]

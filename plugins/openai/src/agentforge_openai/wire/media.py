@@ -42,7 +42,8 @@ def wire_part(part: SentPart, shape: ChatTurnShape, notices: list[Notice]) -> di
     """One part. Raises `UnsupportedFeatureError` for what the endpoint cannot take."""
     if isinstance(part, TextContent):
         return {"type": "text", "text": part.text}
-    instead = text_instead(part, shape, notices, file_urls=False, audio_formats=shape.audio_formats)
+    by_url = shape.file_form == "document_url"
+    instead = text_instead(part, shape, notices, file_urls=by_url, audio_formats=shape.audio_formats)
     if instead is not None:
         return {"type": "text", "text": instead}
     if isinstance(part, ImageContent):
@@ -52,6 +53,9 @@ def wire_part(part: SentPart, shape: ChatTurnShape, notices: list[Notice]) -> di
         return {"type": "image_url", "image_url": image}
     if isinstance(part, AudioContent):
         return {"type": "input_audio", "input_audio": {"data": part.data, "format": audio_format(part)}}
+    if by_url:
+        named = {"document_name": part.name} if part.name else {}
+        return {"type": "document_url", "document_url": part.url or data_url(part), **named}
     name = part.name or file_name_of(part.media_type)
     return {"type": "file", "file": {"filename": name, "file_data": data_url(part)}}
 

@@ -1,32 +1,36 @@
 """Reasoning in a reply: read from whichever field carries it, kept verbatim for replay.
 
 Servers use ``reasoning_content``, ``reasoning``, ``reasoning_details`` (a list of opaque items), or several at once
-with the same text.
+with the same text; others write it as parts of the content.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
 
 from agentforge.model import ProviderState, ThinkingContent
 from agentforge.provider import joined_text
 
-__all__ = ("FIELDS", "Reasoning")
+__all__ = ("FIELDS", "THINKING_PARTS", "Reasoning")
 
 #: The fields that may carry reasoning.
 FIELDS = frozenset({"reasoning_content", "reasoning", "reasoning_details"})
+#: The name, among those of fields that go back, for thinking that is a part of the content.
+THINKING_PARTS = "thinking_parts"
 _GROWING = ("text", "summary", "data")
 
 
 class Reasoning:
     """Collects the reasoning of one reply, whole or in pieces."""
 
-    __slots__ = ("_by_place", "_content", "_details", "_plain", "_spoken")
+    __slots__ = ("_by_place", "_content", "_details", "_parts", "_plain", "_spoken")
 
     def __init__(self) -> None:
         self._content: list[str] = []
         self._plain: list[str] = []
         self._spoken: list[str] = []
+        self._parts: list[dict[str, object]] = []
         self._details: list[_Detail] = []
         # By place and id; without an id, the first of the place.
         self._by_place: dict[tuple[str | None, str | None], _Detail] = {}
@@ -50,9 +54,23 @@ class Reasoning:
             shown = content
         return shown
 
-    def add_spoken(self, text: str) -> None:
-        """Take thinking that came as a part of the content."""
+    def add_part(self, part: Mapping[str, object], *, whole: bool = False) -> str:
+        """Take thinking that came as a part of the content, or as a piece of one; its text."""
+        text = _nested_text(part.get("thinking"))
+        if not text and (whole or not self._parts):
+            return ""
         self._spoken.append(text)
+        last = self._parts[-1] if self._parts and not whole else {}
+        if not last or last.get("closed"):
+            self._parts.append(dict(part))
+            return text
+        before, more = last.get("thinking"), part.get("thinking")
+        last.update(part)
+        if isinstance(before, list) and isinstance(more, list):
+            last["thinking"] = _joined_texts([*before, *more])
+        elif before is not None:
+            last["thinking"] = f"{_nested_text(before)}{text}"
+        return text
 
     def content(self, provider: str) -> ThinkingContent | None:
         """The reasoning as one part with everything that may have to go back; ``None`` when there was none."""
@@ -64,6 +82,8 @@ class Reasoning:
             data["reasoning"] = joined_text(self._plain)
         if details:
             data["reasoning_details"] = details
+        if self._parts:
+            data[THINKING_PARTS] = self._parts
         text = joined_text([*(self._content or self._plain or _texts(details)), *self._spoken])
         if not data and not text:
             return None
@@ -128,3 +148,27 @@ def _place(item: Mapping[str, object]) -> str | None:
 def _texts(details: Sequence[Mapping[str, object]]) -> list[str]:
     found = (item.get("text") or item.get("summary") for item in details)
     return [text for text in found if isinstance(text, str)]
+
+
+def _joined_texts(items: list[Any]) -> list[Any]:
+    """The items of a part, with neighbouring texts as one."""
+    made: list[Any] = []
+    for item in items:
+        last = made[-1] if made else None
+        if _is_text(item) and _is_text(last):
+            made[-1] = {**last, "text": last["text"] + item["text"]}
+        else:
+            made.append(item)
+    return made
+
+
+def _is_text(item: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str)
+
+
+def _nested_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(str(item.get("text") or "") for item in value if isinstance(item, Mapping))
+    return ""

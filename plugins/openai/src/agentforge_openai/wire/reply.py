@@ -173,8 +173,9 @@ class Reply:
             self.sources = Sources()
         return self.sources
 
-    def add_parts(self, parts: list[object]) -> tuple[str, str]:
-        """Take content that came as a list; its new text and its new thinking."""
+    def add_parts(self, parts: list[object], *, whole: bool = False) -> tuple[str, str]:
+        """Take content that came as a list; its new text and its new thinking. ``whole``: each part is one, and no
+        piece of it."""
         texts: list[str] = []
         thoughts: list[str] = []
         for part in parts:
@@ -182,7 +183,7 @@ class Reply:
                 texts.append(part)
             elif isinstance(part, Mapping):
                 if part.get("type") == "thinking":
-                    thoughts.append(_nested_text(part.get("thinking")))
+                    thoughts.append(self._reasoning().add_part(part, whole=whole))
                 elif part.get("type") == "refusal":
                     self.refusal.append(str(part.get("refusal") or ""))
                 elif isinstance(part.get("text"), str):
@@ -190,8 +191,6 @@ class Reply:
         text, thought = "".join(texts), "".join(thoughts)
         if text:
             self.texts.append(text)
-        if thought:
-            self._reasoning().add_spoken(thought)
         return text, thought
 
     def token_usage(self, answering: ChatAnswering) -> TokenUsage:
@@ -277,11 +276,3 @@ def extras_of(source: Mapping[str, object], names: tuple[str, ...] = _CALL_EXTRA
 
 def _word(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _nested_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "".join(str(item.get("text") or "") for item in value if isinstance(item, Mapping))
-    return ""

@@ -70,7 +70,7 @@ def _content(message: Mapping[str, Any], reply: Reply) -> None:
         if content:
             reply.texts.append(content)
     elif isinstance(content, list):
-        reply.add_parts(content)
+        reply.add_parts(content, whole=True)
     if isinstance(refusal, str) and refusal:
         reply.refusal.append(refusal)
 

@@ -30,6 +30,7 @@ from agentforge.model import (
 )
 from agentforge.provider import TurnShape, alias_of, call_id_of, dump_bytes, dump_text, utf8
 from agentforge_openai.wire.media import media_of, user_content, wire_part
+from agentforge_openai.wire.reasoning import THINKING_PARTS
 from agentforge_openai.wire.reply import CALL_EXTRAS, MESSAGE_EXTRAS
 from agentforge_openai.wire.shape import ChatTurnShape
 
@@ -55,12 +56,17 @@ def encode_turn(message: ChatMessage, shape: ChatTurnShape, notices: list[Notice
     if isinstance(message, ToolExecutionResultMessage):
         identity = call_id_of(message.id, shape.call_id_pattern)
         content = dump_text(result_text(message))
-        return utf8(f'{{"role":"tool","tool_call_id":{dump_text(identity)},"content":{content}}}')
+        name = f',"name":{dump_text(shape.wire_name(message.tool_name))}' if shape.names_results else ""
+        return utf8(f'{{"role":"tool","tool_call_id":{dump_text(identity)},"content":{content}{name}}}')
     if isinstance(message, SystemMessage):
         return dump_bytes({"role": "system", "content": _system_text(message, shape)})
     wire: dict[str, object] = {"role": "user", "content": user_content(message.contents, shape, notices)}
-    if message.name is not None:
+    if message.name is not None and shape.user_names:
         wire["name"] = _user_name(message.name, shape, notices)
+    elif message.name is not None:
+        notices.append(
+            Notice("user_name_left_out", f"{shape.vendor} has no place for the name of a user; it was left out")
+        )
     return dump_bytes(wire)
 
 
@@ -101,6 +107,7 @@ def _system_text(message: SystemMessage, shape: ChatTurnShape) -> str:
 def _assistant(message: AiMessage, shape: ChatTurnShape, notices: list[Notice]) -> dict[str, Any]:
     wire: dict[str, Any] = {"role": "assistant", "content": None}
     texts: list[str] = []
+    thoughts: list[Any] = []
     calls: list[dict[str, Any]] = []
     for part in message.contents:
         if isinstance(part, ToolExecutionRequest):
@@ -114,8 +121,14 @@ def _assistant(message: AiMessage, shape: ChatTurnShape, notices: list[Notice]) 
             else:
                 texts.append(part.text)
         elif isinstance(part, ThinkingContent):
+            if ours and shape.replay_in_tags:
+                texts.append(f"<think>{part.text}</think>")
+                continue
             for name in shape.replay_fields:
-                if name in ours:
+                if name == THINKING_PARTS:
+                    parts = ours.get(name)
+                    thoughts += parts if isinstance(parts, list) else ()
+                elif name in ours:
                     # Texts and lists both grow by adding; a turn has more than one such part only if it was merged.
                     wire[name] = wire[name] + ours[name] if name in wire else ours[name]
         else:
@@ -127,11 +140,16 @@ def _assistant(message: AiMessage, shape: ChatTurnShape, notices: list[Notice]) 
             )
     if shape.replay_required is not None:
         wire.setdefault(shape.replay_required, "")
-    if texts:
+    if thoughts:
+        said = [{"type": "text", "text": "".join(texts)}] if texts else []
+        wire["content"] = [*thoughts, *said]
+    elif texts:
         wire["content"] = "".join(texts)
     elif not calls and "refusal" not in wire:
         wire["content"] = ""
     if calls:
+        if shape.call_extra is not None and all(CALL_EXTRAS.isdisjoint(call) for call in calls):
+            calls[0].update(json.loads(shape.call_extra))
         wire["tool_calls"] = calls
     state = message.provider_state
     if shape.replay_extras and state is not None and state.provider == shape.provider:

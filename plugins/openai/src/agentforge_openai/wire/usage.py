@@ -1,4 +1,5 @@
-"""Token counts of the Chat Completions family; vendors put cached tokens in four places."""
+"""Token counts of the Chat Completions family; vendors put cached tokens in five places, and some count reasoning
+beside the output instead of in it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ __all__ = ("count_of", "decode_usage")
 
 def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = False) -> TokenUsage:
     """The counts as reported; the total is never computed. With ``reasoning_only_in_total`` tokens that only the total
-    holds count as reasoning and output.
+    holds count as reasoning and output. Reasoning that the total shows to be counted beside the output is output, too.
 
     >>> decode_usage({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}).output_tokens
     2
@@ -29,6 +30,8 @@ def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = F
         cached = get("prompt_cache_hit_tokens")
     if cached is None:
         cached = get("cached_tokens")
+    if cached is None:
+        cached = get("num_cached_tokens")
     if type(out_detail) is dict:
         reasoning = out_detail.get("reasoning_tokens")
     prompt, completion, total = count_of(prompt), count_of(completion), count_of(total)
@@ -43,6 +46,8 @@ def decode_usage(raw: Mapping[str, object], *, reasoning_only_in_total: bool = F
     ):
         reasoning = total - prompt - completion
         completion = total - prompt
+    elif reasoning and prompt is not None and completion is not None and total == prompt + completion + reasoning:
+        completion += reasoning
     return TokenUsage(prompt, completion, total, cached, written, reasoning, raw)
 
 

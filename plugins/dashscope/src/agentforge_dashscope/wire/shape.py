@@ -1,0 +1,31 @@
+"""What shapes the bytes of a turn in this form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentforge.provider import Endpoint, TurnShape
+from agentforge_dashscope.rows import DashScopeRow
+
+__all__ = ("DashScopeTurnShape",)
+
+_REASONING = "reasoning_content"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashScopeTurnShape(TurnShape):
+    """``multimodal``: each content is a list of parts; ``replays``: the reasoning of earlier turns goes back."""
+
+    multimodal: bool
+    replays: bool
+
+    @classmethod
+    def of(cls, endpoint: Endpoint[DashScopeRow], *, preserves: object) -> DashScopeTurnShape:
+        """The shape of requests to this endpoint; ``preserves`` is what the request itself says of the reasoning of
+        earlier turns (``preserve_thinking``), ``None`` for nothing."""
+        asked = endpoint.row.family(endpoint.model).replays if preserves is None else preserves is True
+        return cls(
+            **cls.common(endpoint),
+            multimodal=endpoint.row.is_multimodal(endpoint.model),
+            replays=asked or _REASONING in endpoint.profile.replay,
+        )

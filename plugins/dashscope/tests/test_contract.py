@@ -1,0 +1,56 @@
+"""The model behind this wire keeps the contract of every model, and its plugin that of every plugin."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeAlias
+
+from agentforge.testing import ChatModelContract, PluginContract, ScriptedEndpoint, WireModelContract
+from agentforge_dashscope import DashScopeChatModel
+
+Opened: TypeAlias = AbstractAsyncContextManager[DashScopeChatModel]
+
+
+@asynccontextmanager
+async def answering(turns: Sequence[Any], **options: Any) -> AsyncIterator[DashScopeChatModel]:
+    """A model that gets these turns through the HTTP client and a socket; without retries, so that each failure is
+    seen."""
+    settings = {"model": "qwen-plus", "vendor": "dashscope", "api_key": "key-for-tests", **options}
+    async with (
+        ScriptedEndpoint(turns) as endpoint,
+        DashScopeChatModel(base_url=endpoint.base_url, max_retries=0, **settings) as model,
+    ):
+        yield model
+
+
+class TestDashScopeChatModel(WireModelContract):
+    """With what the vendor's row says of a model of texts; reasoning is kept, and such models do not want it back."""
+
+    replays_state = False
+
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(turns)
+
+
+class TestDashScopeChatModelOfManyKinds(WireModelContract):
+    """A model that sees, hears and thinks, whose contents are lists and whose reasoning goes back, at an address of no
+    known vendor."""
+
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(turns, vendor="generic", model="qwen3.8-max", profile_overrides={"audio": True})
+
+
+class TestDashScopeChatModelWithStreamsThatRepeat(ChatModelContract):
+    """Where each event of a stream holds everything so far."""
+
+    def model_answering(self, turns: Sequence[Any]) -> Opened:
+        return answering(turns, incremental_output=False)
+
+
+class TestDashScopePlugin(PluginContract):
+    def plugin(self) -> str:
+        return "dashscope"
+
+    def beans(self) -> dict[str, dict[str, Any]]:
+        return {"model": {"type": "dashscope.chat", "model": "m", "base_url": "http://127.0.0.1:9/api/v1"}}

@@ -1,0 +1,78 @@
+"""Schemas whose definitions stand where they are referred to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentforge.model import ChatRequestParameters, ToolParameters, ToolSpecification
+from agentforge_dashscope.wire.inlining import inlined
+from plugins.dashscope.tests.support import parameters_of
+
+POINT = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        pytest.param({"type": "object"}, {"type": "object"}, id="no definitions"),
+        pytest.param(
+            {"items": [{"$ref": "#/$defs/P"}, {"$ref": "#/definitions/a~1b~0"}], "$defs": {"P": POINT}}
+            | {"definitions": {"a/b~": {"type": "null"}}},
+            {"items": [POINT, {"type": "null"}]},
+            id="in both places, with names that are escaped",
+        ),
+        pytest.param(
+            {"$ref": "#/$defs/P", "description": "a point", "$defs": {"P": {**POINT, "description": "any"}}},
+            {**POINT, "description": "a point"},
+            id="what stands beside a reference goes before",
+        ),
+        pytest.param(
+            {"anyOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"items": {"$ref": "#/$defs/P"}}, "P": POINT}},
+            {"anyOf": [{"items": POINT}]},
+            id="definitions in definitions",
+        ),
+        pytest.param(
+            {"properties": {"n": {"$ref": "#/$defs/N"}}, "$defs": {"N": {"items": {"$ref": "#/$defs/N"}}}},
+            {
+                "properties": {"n": {"items": {"$ref": "#/$defs/N"}}},
+                "$defs": {"N": {"items": {"$ref": "#/$defs/N"}}},
+            },
+            id="what holds itself is left, with its definition",
+        ),
+        pytest.param(
+            {"properties": {"a": {"$ref": "other.json#/a"}, "$ref": {"type": "string"}}, "$defs": {"P": POINT}},
+            {
+                "properties": {"a": {"$ref": "other.json#/a"}, "$ref": {"type": "string"}},
+                "$defs": {"P": POINT},
+            },
+            id="a reference to elsewhere is left, and a property of that name is none",
+        ),
+        pytest.param({"$defs": ["odd"]}, {}, id="definitions that are none"),
+    ],
+)
+def test_references_are_written_out(schema: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert inlined(schema) == expected
+
+
+def test_a_schema_that_would_grow_beyond_measure_is_left() -> None:
+    """Each definition holds the next one twice."""
+    definitions: dict[str, Any] = {
+        f"D{at}": {"anyOf": [{"$ref": f"#/$defs/D{at + 1}"}, {"$ref": f"#/$defs/D{at + 1}"}]} for at in range(30)
+    }
+    schema = {"$ref": "#/$defs/D0", "$defs": {**definitions, "D30": {"type": "null"}}}
+    assert inlined(schema) == schema
+    deep: dict[str, Any] = {}
+    for _ in range(3000):
+        deep = {"items": deep}
+    schema = {"properties": {"a": deep}, "$defs": {}}
+    assert inlined(schema) is not schema and list(inlined(schema)) == ["properties", "$defs"]
+
+
+def test_the_schema_of_a_tool_goes_out_so() -> None:
+    schema = {"type": "object", "properties": {"at": {"$ref": "#/$defs/P"}}, "$defs": {"P": POINT}}
+    tool = ToolSpecification("f", "a tool", ToolParameters(schema))
+    [sent] = parameters_of(ChatRequestParameters(tools=[tool]))["tools"]
+    assert sent["function"]["parameters"] == {"type": "object", "properties": {"at": POINT}}
+    assert "$ref" in str(schema), "the tool's own schema stays"

@@ -1,0 +1,3 @@
+"""Ollama's chat form, both ways: pure functions without I/O, clocks or randomness."""
+
+__all__ = ()
