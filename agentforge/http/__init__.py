@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentforge.http.address import parse_base_url
-from agentforge.http.aiohttp_transport import AiohttpTransport
 from agentforge.http.client import ErrorParser, HttpClient
 from agentforge.http.display import is_secret_header, safe_url, without_credentials
 from agentforge.http.error_body import ErrorBody, parse_error_body, parse_error_payload
@@ -17,7 +16,6 @@ from agentforge.http.error_taxonomy import error_from_payload, error_from_respon
 from agentforge.http.factory import TRANSPORTS, make_transport
 from agentforge.http.failures import plain_reason
 from agentforge.http.httpx_transport import HttpxTransport
-from agentforge.http.ndjson import NdjsonDecoder
 from agentforge.http.passage import Gate, Passage, PassageNotice
 from agentforge.http.retry import RetryPolicy, parse_retry_after, parse_should_retry
 from agentforge.http.sse import SseDecoder, SseEvent
@@ -25,7 +23,9 @@ from agentforge.http.transport import HttpRequest, HttpResponse, HttpStream, Htt
 from agentforge.later import loaded_later
 
 if TYPE_CHECKING:
+    from agentforge.http.aiohttp_transport import AiohttpTransport
     from agentforge.http.circuit import CircuitBreaker, CircuitState
+    from agentforge.http.ndjson import NdjsonDecoder
     from agentforge.http.outages import Outages
     from agentforge.http.rate_limit import RateLimit, RateLimiter
     from agentforge.http.retry_budget import RetryBudget
@@ -76,8 +76,10 @@ __all__ = (
 
 # What only the settings of a model need.
 _HOME = {
+    "AiohttpTransport": "aiohttp_transport",
     "CircuitBreaker": "circuit",
     "CircuitState": "circuit",
+    "NdjsonDecoder": "ndjson",
     "Outages": "outages",
     "RateLimit": "rate_limit",
     "RateLimiter": "rate_limit",

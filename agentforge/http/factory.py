@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
 from agentforge.errors import ConfigurationError
-from agentforge.http.aiohttp_transport import AiohttpTransport
 from agentforge.http.httpx_transport import HttpxTransport
 from agentforge.http.transport import HttpTransport
 
@@ -21,11 +20,11 @@ TRANSPORTS: tuple[str, ...] = ("httpx", "aiohttp")
 def make_transport(name: str, **options: Any) -> HttpTransport:
     """The transport of this name: ``"httpx"``, or ``"aiohttp"`` (extra ``fast``).
 
-    Options are those of `HttpxTransport` and `AiohttpTransport`. Raises `ConfigurationError` for an unknown name or
-    option, and when the library is not installed.
+    Options are those of `HttpxTransport` and `agentforge.http.AiohttpTransport`. Raises `ConfigurationError` for an
+    unknown name or option, and when the library is not installed.
     """
     check_transport(name, options)
-    return AiohttpTransport(**options) if name == "aiohttp" else HttpxTransport(**options)
+    return _kind(name)(**options)
 
 
 def check_transport(name: str, options: Mapping[str, object]) -> None:
@@ -34,7 +33,7 @@ def check_transport(name: str, options: Mapping[str, object]) -> None:
         raise ConfigurationError(
             f"there is no HTTP transport {name!r}", next_step=_suggest(name, TRANSPORTS, "transports")
         )
-    known = tuple(inspect.signature(AiohttpTransport if name == "aiohttp" else HttpxTransport).parameters)
+    known = tuple(inspect.signature(_kind(name)).parameters)
     for option in options:
         if option not in known:
             raise ConfigurationError(
@@ -42,7 +41,15 @@ def check_transport(name: str, options: Mapping[str, object]) -> None:
                 next_step=_suggest(option, known, "options"),
             )
     if name == "aiohttp" and find_spec("aiohttp") is None:
-        AiohttpTransport()  # raises, with what to install
+        _kind(name)()  # raises, with what to install
+
+
+def _kind(name: str) -> Callable[..., HttpTransport]:
+    if name == "httpx":
+        return HttpxTransport
+    from agentforge.http.aiohttp_transport import AiohttpTransport
+
+    return AiohttpTransport
 
 
 def _suggest(given: str, known: tuple[str, ...], what: str) -> str:

@@ -195,8 +195,6 @@ class _Compiler(References):
                     branches.append(each)
         if not branches:
             return self._unsatisfiable(path)
-        if not self._strict and any(each.keys() <= {"description"} for each in branches):
-            return self.any_value(self.description(head, path))
         nullable = self._subset.null == "nullable" and {"type": "null"} in branches and len(branches) > 1
         if nullable:
             branches.remove({"type": "null"})

@@ -204,7 +204,7 @@ class PlainSchemas(TypedSchemas, ABC):
 
     def _tell_open(self, head: Mapping[str, Any], rest: Any, path: tuple[str, ...], told: list[str]) -> None:
         if self._says_nothing(rest):
-            told.extend(["further keys are welcome"] if head.get("properties") else ())
+            told.extend(["further keys are welcome"] if head.get("properties") and not self.says_open else ())
         elif not self._is_impossible(rest):
             words, is_all = self._kinds_in_words(rest)
             told.append(f"{'further keys' if head.get('properties') else 'keys'} of any name{words}")

@@ -141,7 +141,13 @@ FORMS: dict[str, tuple[Any, Any, Any, list[str]]] = {
         {"anyOf": [STRING, {"type": "integer", "nullable": True}]},
         [],
     ),
-    "a choice of anything": ({"anyOf": [STRING, {}], "description": "d"}, NESTED, {"description": "d"}, []),
+    "a choice with anything": ({"anyOf": [STRING, {}]}, NESTED, {"anyOf": [STRING, {}]}, []),
+    "a choice with anything that needs a type": (
+        {"anyOf": [STRING, {}], "description": "d"},
+        FEW_WORDS,
+        {**ANY_IN_FEW_WORDS, "description": "d"},
+        [],
+    ),
     "texts and lists": (
         {"type": ["string", "array"], "items": STRING, "maxLength": 3},
         DEFINED,

@@ -279,8 +279,12 @@ class SchemaTranslator:
                     # A part of several is what is inherited; alone it is a reference with a description.
                     alone = len(value) == 1 and "properties" not in node
                     inherits = key == "allOf" and not alone and not isinstance(node, Choice)
+                    is_choice = key != "allOf"
                     made[key] = [
-                        self._schema(part, document, scope, read_only, in_part=True, inherits=inherits)
+                        # The older version has no word for null alone.
+                        {"type": "null"}
+                        if is_choice and part == {"nullable": True}
+                        else self._schema(part, document, scope, read_only, in_part=True, inherits=inherits)
                         for part in value
                     ]
                 else:

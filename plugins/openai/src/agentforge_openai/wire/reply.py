@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentforge.model import (
     AiMessage,
@@ -19,10 +19,12 @@ from agentforge.model import (
     ToolExecutionRequest,
 )
 from agentforge.provider import MENDED, Answering, dump_arguments, joined_text
-from agentforge_openai.wire.citations import Sources
 from agentforge_openai.wire.finish import finish_of
 from agentforge_openai.wire.reasoning import FIELDS, Reasoning
 from agentforge_openai.wire.usage import decode_usage
+
+if TYPE_CHECKING:
+    from agentforge_openai.wire.citations import Sources
 
 __all__ = (
     "CALL_EXTRAS",
@@ -170,6 +172,9 @@ class Reply:
 
     def _sources(self) -> Sources:
         if self.sources is None:
+            # Few replies name any.
+            from agentforge_openai.wire.citations import Sources
+
             self.sources = Sources()
         return self.sources
 
