@@ -38,8 +38,8 @@ class CircuitBreaker:
 
     The circuit opens when ``failures`` requests have failed within ``window`` and they are at least ``failure_ratio``
     of all. It stays open for ``open_for``, then ``probes`` requests at a time may try: when as many have succeeded it
-    closes; when one fails it is open again, twice as long as before and at most ``open_cap``. Raises
-    `ConfigurationError` for values that cannot be.
+    closes; when one fails it is open again, twice as long as before, and no longer than ``open_cap`` where that is
+    more than ``open_for``. Raises `ConfigurationError` for values that cannot be.
     """
 
     failures: int = 20
@@ -55,7 +55,7 @@ class CircuitBreaker:
             ("failure_ratio", 0 < self.failure_ratio <= 1, "Give a part of all requests, such as 0.5."),
             ("window", self.window > 0, "Give seconds above 0."),
             ("open_for", self.open_for > 0, "Give seconds above 0."),
-            ("open_cap", self.open_cap >= self.open_for, "Give no less than 'open_for'."),
+            ("open_cap", self.open_cap > 0, "Give seconds above 0."),
             ("probes", self.probes >= 1, "Give 1 or more."),
         ):
             if not good:
@@ -264,7 +264,7 @@ class Circuit:
 
     def _open(self, error: ModelError, counted: str | None = None) -> None:
         breaker = self._breaker
-        self._seconds = min(2 * self._seconds, breaker.open_cap) if self._seconds else breaker.open_for
+        self._seconds = max(min(2 * self._seconds, breaker.open_cap), breaker.open_for)
         self._next = self._clock() + self._seconds
         self._probes = None
         # What others are told of the failure holds none of its words: these may be of somebody else's request.

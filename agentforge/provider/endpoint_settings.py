@@ -74,14 +74,9 @@ class CircuitBreakerSettings(BeanSettings):
     open_for: Seconds = 5.0
     """How long nothing is sent before a request may try; twice as long after each that fails."""
     open_cap: Seconds = 60.0
-    """The longest such time."""
+    """The longest such time, where it is more than open_for."""
     probes: Count = 1
     """How many requests may try at a time, and have to succeed before it closes."""
-
-    def model_post_init(self, context: Any) -> None:
-        """Find values that contradict each other."""
-        with as_value_error():
-            self.made()
 
     def made(self) -> CircuitBreaker:
         """The settings as an argument of a model."""

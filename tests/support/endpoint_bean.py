@@ -163,7 +163,7 @@ class EndpointBean:
             ({"transport": "requests"}, "transport"),
             ({"verify": False}, "verify"),
             ({"timeouts": {"read": 0}}, "timeouts.read"),
-            ({"circuit_breaker": {"open_for": "2m"}}, "'open_cap' of the circuit breaker cannot be 60.0"),
+            ({"circuit_breaker": {"open_for": 0}}, "circuit_breaker"),
             ({"circuit_breaker": {"failure_ratio": 2}}, "circuit_breaker"),
             ({"retry_budget": {"ratio": -1}}, "retry_budget"),
             ({"rate_limit": {}}, "a rate limit without a limit"),

@@ -397,7 +397,8 @@ def _is_explained(error: Any, notices: tuple[SchemaNote, ...]) -> bool:
         return bool(notices)
     if keyword == "required":
         return any(words in told for words in ("which properties must be given", "dependent", "what is required"))
-    return keyword in told or (keyword == "items" and "maxItems" in told)
+    inside = {"propertyNames", "contains", "dependentSchemas", "then", "else"}.intersection(error.schema_path)
+    return keyword in told or (keyword == "items" and "maxItems" in told) or any(each in told for each in inside)
 
 
 def _is_below(place: list[Any], path: str) -> bool:

@@ -1,7 +1,8 @@
-"""What strict modes hold a model to, as data: one `SchemaSubset` for each, and the two that need no vendor.
+"""What providers take of JSON Schema, as data: one `SchemaSubset` for each strict mode and each other place for a
+schema, and the two that need no vendor.
 
-A strict mode takes a part of JSON Schema only. Which part differs by provider and changes over time, so it is data that
-a plugin brings; `agentforge.tool.spec.compile_schema` reads it and knows no provider.
+Nobody takes all of JSON Schema. Which part differs by provider and changes over time, so it is data that a plugin
+brings; `agentforge.tool.spec.compile_schema` reads it and knows no provider.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ UNCHECKED = frozenset(
         "contentSchema",
     }
 )
-"""Keywords that no strict mode knows and that few words could tell: they are left out, and checked all the same."""
+"""Keywords that no strict mode knows and that few words could tell: they are left out, and checked all the same. Where
+one is allowed, its schema is sent as it is, unless there is a reference in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,21 +60,44 @@ class SubsetLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaSubset:
-    """The part of JSON Schema that one strict mode takes.
+    """The part of JSON Schema that a provider takes in one place: what it holds a model to, or what it reads as advice.
 
     Types, properties, ``items``, ``anyOf``, ``enum`` and descriptions are in every subset. Of the other keywords that
     constrain a value, those in ``allowed`` are sent, those in ``told`` are said in the description, those in
     ``left_out`` are not sent at all, and any other keeps a schema from being strict. Arguments are always checked
     against the original schema, so that what is told or left out is not held by the provider but still holds.
 
+    A subset is made from one that is near, with what differs. Here an API whose schemas are those of OpenAPI 3.0
+    (bounds and patterns, texts in enums, ``nullable``, no references, and a request with any other key is refused):
+
     >>> from dataclasses import replace
-    >>> replace(STANDARD, name="house", limits=SubsetLimits(levels=3)).limits.levels
-    3
+    >>> from agentforge.tool.spec import compile_schema
+    >>> house = replace(
+    ...     PORTABLE,
+    ...     name="house",
+    ...     allowed=frozenset({"minimum", "maximum", "minItems", "maxItems", "pattern", "format"}),
+    ...     formats=frozenset({"date-time"}),
+    ...     enum_types=frozenset({"string"}),
+    ...     type_lists="none",
+    ...     null="nullable",
+    ...     says_closed=False,
+    ...     limits=SubsetLimits(),
+    ... )
+    >>> size = {"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "null"}]}
+    >>> compile_schema({"type": "object", "properties": {"size": size}}, house, strict=False).schema["properties"]
+    {'size': {'type': 'integer', 'description': 'exclusiveMinimum: 0', 'nullable': True}}
+
+    The row of that API says ``schemas=house`` for tools that are not strict, and ``subset=house`` where it can hold a
+    model to them.
     """
 
     name: str
+    #: Keywords that are sent. With ``additionalProperties`` objects say what else they take, with ``prefixItems`` lists
+    #: have places.
     allowed: frozenset[str] = BOUNDS | {"pattern", "format"}
+    #: Keywords that are said in the description.
     told: frozenset[str] = _LENGTHS | _COUNTS
+    #: Keywords that are left out.
     left_out: frozenset[str] = UNCHECKED
     #: Formats that are known, any other is told; ``None``: all. Counts only where ``format`` is allowed.
     formats: frozenset[str] | None = frozenset()
@@ -84,13 +109,14 @@ class SchemaSubset:
     most_repeats: int | None = None
     #: The highest ``minItems``; a higher one is lowered to it and told.
     most_min_items: int | None = None
-    #: ``nullable``: all properties are required, optional ones may be null; ``stay``: they may be missing.
+    #: ``nullable``: all properties are required, optional ones may be null; ``stay``: they may be missing, as in what
+    #: is not strict.
     optional: Literal["nullable", "stay"] = "nullable"
     #: ``$defs``: references stay; ``inline``: what they name is written out.
     references: Literal["$defs", "inline"] = "$defs"
     #: Whether a reference may be a branch of ``anyOf``; else it is written out there.
     references_in_choices: bool = True
-    #: Whether a schema may hold itself.
+    #: Whether a schema may hold itself. What is not strict is written out once otherwise, and then takes anything.
     recursion: bool = True
     #: Whether ``const`` is known; else it is an enum of one.
     const: bool = True

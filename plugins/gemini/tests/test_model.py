@@ -99,6 +99,18 @@ ADDRESSES: dict[str, tuple[dict[str, Any], str]] = {
         {"vendor": "vertexai", "model": "publishers/acme/models/m"},
         f"https://{VERTEX}/global/publishers/acme/models/m",
     ),
+    "another publisher's model by its short name": (
+        {"vendor": "vertexai", "model": "acme/m"},
+        f"https://{VERTEX}/global/publishers/acme/models/m",
+    ),
+    "an endpoint of the project": (
+        {"vendor": "vertexai", "model": "endpoints/7"},
+        f"https://{VERTEX}/global/endpoints/7",
+    ),
+    "the region of a host": (
+        {"vendor": None, "base_url": "https://us-central1-aiplatform.googleapis.com", "project": "shop"},
+        f"https://us-central1-{VERTEX}/us-central1/publishers/google/models/{MODEL}",
+    ),
     "an endpoint of one's own": (
         {"vendor": "vertexai", "model": "projects/1/locations/eu/endpoints/7"},
         "https://aiplatform.googleapis.com/v1beta1/projects/1/locations/eu/endpoints/7",
@@ -165,12 +177,25 @@ def test_the_key_comes_from_the_vendors_variable_and_never_goes_elsewhere() -> N
         ({"project": "shop"}, "project and location are of vendor 'vertexai'"),
         ({"location": "eu"}, "project and location are of vendor 'vertexai'"),
         ({"model": ""}, "model is empty"),
+        ({"model": "../other"}, "model '../other' is no part of an address"),
+        ({"model": "tunedModels//mine"}, "is no part of an address"),
+        ({"vendor": "vertexai", "project": None, "location": "eu", "auth": "x-goog-api-key"}, "needs a project"),
+        (
+            {"vendor": "vertexai", "project": None, "base_url": "https://eu-aiplatform.googleapis.com"},
+            "needs a project",
+        ),
+        ({"vendor": "vertexai", "base_url": f"https://{VERTEX}/eu"}, "base_url holds a project already"),
     ],
 )
 def test_settings_that_cannot_be_honoured(options: dict[str, Any], what: str) -> None:
     with pytest.raises(ConfigurationError, match=what) as caught:
         model_on(**options)
     assert caught.value.next_step
+
+
+def test_the_model_of_a_request_is_no_way_to_another_address() -> None:
+    with pytest.raises(ConfigurationError, match="no part of an address"):
+        body_of("q", ChatRequestParameters(model_name="../../x"))
 
 
 def test_the_vendor_follows_from_the_address_or_the_project() -> None:

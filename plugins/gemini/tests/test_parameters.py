@@ -214,6 +214,7 @@ EFFORTS: dict[tuple[str, str], dict[str, Any] | None] = {
     ("gemini-3.8-flash", "minimal"): {"thinkingLevel": "low"},
     ("gemini-4-argon", "max"): {"thinkingLevel": "high"},
     ("gemini-flash-latest", "high"): {"thinkingLevel": "high"},
+    ("gemma-4-31b-it", "medium"): {"thinkingLevel": "minimal"},
     ("gemini-2.5-pro", "low"): {"thinkingBudget": 1024},
     ("gemini-2.5-pro", "xhigh"): {"thinkingBudget": 32_768},
     ("gemini-2.5-flash", "xhigh"): {"thinkingBudget": 24_576},
@@ -285,6 +286,67 @@ def test_custom_parameters_are_fields_of_the_body() -> None:
         "functionCallingConfig": {"mode": "ANY"},
         "retrievalConfig": {"languageCode": "nb"},
     }
+
+
+MERGED: dict[str, tuple[ChatRequestParameters, dict[str, Any]]] = {
+    "the other spelling is the same member": (
+        asked(max_output_tokens=5, custom_parameters={"generation_config": {"max_output_tokens": 7, "top_k": 3}}),
+        {"generationConfig": {"maxOutputTokens": 7, "topK": 3}},
+    ),
+    "thinking by tokens ends the level": (
+        asked(
+            reasoning_effort="low", custom_parameters={"generationConfig": {"thinking_config": {"thinkingBudget": 9}}}
+        ),
+        {"generationConfig": {"thinkingConfig": {"thinkingBudget": 9}}},
+    ),
+    "more of thinking stands beside the level": (
+        asked(
+            reasoning_effort="low",
+            custom_parameters={"generationConfig": {"thinkingConfig": {"include_thoughts": True}}},
+        ),
+        {"generationConfig": {"thinkingConfig": {"thinkingLevel": "low", "includeThoughts": True}}},
+    ),
+    "a mode ends the names of another": (
+        asked(
+            tools=[WEATHER],
+            tool_choice="get_weather",
+            custom_parameters={"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}},
+        ),
+        {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}},
+    ),
+    "schemas are not mixed": (
+        asked(
+            response_format=ResponseFormat.json_schema(SCHEMA),
+            custom_parameters={"generationConfig": {"responseJsonSchema": {"properties": {"my_name": {}}}}},
+        ),
+        {
+            "generationConfig": {
+                "responseMimeType": "application/json",
+                "responseJsonSchema": {"properties": {"my_name": {}}},
+            }
+        },
+    ),
+    "nothing is nothing": (
+        asked(seed=1, custom_parameters={"generationConfig": None, "toolConfig": None}),
+        {"generationConfig": {"seed": 1}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("parameters", "sent"), MERGED.values(), ids=MERGED)
+def test_what_a_user_says_in_the_vendors_words_stands_in_the_place_of_ours(
+    parameters: ChatRequestParameters, sent: dict[str, Any]
+) -> None:
+    """No member goes out twice, and none beside one that excludes it."""
+    made = body_of("q", parameters)
+    assert {name: made[name] for name in ("generationConfig", "toolConfig") if name in made} == sent
+
+
+@pytest.mark.parametrize("name", ["generationConfig", "toolConfig"])
+def test_what_is_put_into_ours_is_a_mapping(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"custom_parameters.{name} must be a mapping") as caught:
+        body_of("q", asked(custom_parameters={name: "x"}))
+    assert caught.value.next_step
 
 
 @pytest.mark.parametrize("name", ["contents", "systemInstruction", "system_instruction"])

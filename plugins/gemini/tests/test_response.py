@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from agentforge.errors import AuthenticationError, ModelError, OverloadedError, ProtocolError, RateLimitError
+from agentforge.errors import (
+    AuthenticationError,
+    ModelError,
+    OverloadedError,
+    ProtocolError,
+    RateLimitError,
+    StreamTruncatedError,
+)
 from agentforge.model import AudioContent, Citation, FileContent, FinishReason, ImageContent, TextContent, TokenUsage
-from plugins.gemini.tests.support import GOOD, OWNER, body, call_part, calls_of, event, piece, plain, streamed
+from plugins.gemini.tests.support import GOOD, OWNER, body, call_part, calls_of, event, own, piece, plain, streamed
 
 _FILTERED = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY")
 _FAILED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
@@ -33,6 +40,14 @@ def test_why_a_reply_ended(word: str) -> None:
         response = plain(body(*parts, finish=word))
         assert (response.finish_reason, response.raw_finish_reason) == (reason, word)
         assert streamed(piece(*parts) + piece(finish=word)) == response
+
+
+def test_no_call_of_a_blocked_prompt_runs() -> None:
+    """Whatever the reply's own reason says."""
+    blocked = event({"promptFeedback": {"blockReason": "SAFETY"}})
+    for content in (blocked + piece(call_part(args={}), finish="STOP"), piece(call_part(args={})) + blocked):
+        response = streamed(content)
+        assert (response.finish_reason, response.raw_finish_reason) == (FinishReason.CONTENT_FILTER, "SAFETY")
 
 
 def test_what_the_vendor_says_of_an_end_is_a_notice() -> None:
@@ -190,6 +205,16 @@ def test_calls_without_names_or_with_odd_arguments_are_the_loops_to_refuse() -> 
     ]
 
 
+def test_a_call_beside_a_text_in_one_part_is_both() -> None:
+    """Hosts that fill every field send such parts; the call must not get lost."""
+    for text, texts in (("", []), ("I look.", [TextContent("I look.")])):
+        part = {**call_part(args={"city": "Oslo"}, thoughtSignature="c2ln"), "text": text}
+        for response in (plain(body(part)), streamed(piece(part, finish="STOP"))):
+            assert calls_of(response) == [("made_1", "get_weather", '{"city":"Oslo"}')]
+            *others, call = response.ai_message.contents
+            assert others == texts and call.provider_state == own(thoughtSignature="c2ln")
+
+
 def test_numbers_that_json_has_not() -> None:
     """Null takes their place, with a notice; in arguments they stay, so that the check refuses them."""
     raw = json.dumps(body({"text": "a"}, call_part(args={"n": "@"}), avgLogprobs="@")).replace('"@"', "NaN").encode()
@@ -203,6 +228,13 @@ def test_the_list_of_a_stream_without_events_is_one_answer() -> None:
     response = plain(pieces)
     assert response.ai_message.contents[0] == TextContent("ab")
     assert response.finish_reason is FinishReason.TOOL_EXECUTION
+
+
+def test_a_list_without_an_end_is_cut() -> None:
+    """As a stream of events is; no call of it runs."""
+    with pytest.raises(StreamTruncatedError) as caught:
+        plain([body({"text": "so far"}, finish=None), body(call_part(args={}), finish=None)])
+    assert caught.value.partial_text == "so far"
 
 
 # -- what is no answer -----------------------------------------------------------------------------

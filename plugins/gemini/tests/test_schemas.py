@@ -173,9 +173,10 @@ def tools(shared: Path) -> list[ToolSpecification]:
 
 @pytest.mark.parametrize("subset", [JSON_SCHEMA, OPEN_API], ids=lambda subset: subset.name)
 def test_the_tools_of_real_descriptions_compile(tools: list[ToolSpecification], subset: SchemaSubset) -> None:
-    """All but two, for which no value fits; every third in the older form, where the official types name every key."""
+    """All but those two for which no value fits, where that is found; every other in the newer form, every fourth in
+    the older one, whose every key the official types name."""
     assert len(tools) == 854
-    some = tools if subset is JSON_SCHEMA else tools[::3]
+    some = tools[::2] if subset is JSON_SCHEMA else tools[::4]
     refused: dict[str, str] = {}
     for tool in some:
         made = compile_schema(tool.parameters.schema, subset, strict=False)
@@ -187,4 +188,3 @@ def test_the_tools_of_real_descriptions_compile(tools: list[ToolSpecification], 
             Schema.model_validate(made.schema)
     assert refused.keys() <= {"quirks_entirelyIncompatibleAllOf", "quirks_partiallyUsableIncompatibleAllOf"}
     assert all("no value fits" in reason for reason in refused.values())
-    assert len(refused) == 2 or subset is OPEN_API

@@ -123,10 +123,60 @@ def test_arguments_in_pieces() -> None:
     assert call.provider_state == own(thoughtSignature="c2ln", functionCall={"id": "x"})
 
 
-def test_a_call_that_says_no_end_ends_with_the_next_one_or_with_the_reply() -> None:
-    started = piece(part(name="a", partialArgs=[arg("$.x", stringValue="1")]))
-    content = started + piece(part(name="b", willContinue=True), part(args={"y": 2})) + ENDED
-    assert [(n, a) for _, n, a in calls_of(streamed(content))] == [("a", '{"x":"1"}'), ("b", '{"y":2}')]
+CALLS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]]]] = {
+    "a call that does not go on is whole": (
+        [
+            part(name="a", partialArgs=[arg("$.x", stringValue="1")]),
+            part(name="b", willContinue=True),
+            part(args={"y": 2}),
+        ],
+        [("a", '{"x":"1"}'), ("b", '{"y":2}')],
+    ),
+    "texts that go on with others between": (
+        [
+            part(name="a", partialArgs=[arg("$.x", stringValue="1", willContinue=True)], willContinue=True),
+            part(partialArgs=[arg("$.y", stringValue="2", willContinue=True)], willContinue=True),
+            part(partialArgs=[arg("$.x", stringValue="3"), arg("$.z", numberValue=4)], willContinue=True),
+            part(partialArgs=[arg("$.y", stringValue="5", willContinue=True)]),
+        ],
+        [("a", '{"x":"13","y":"25","z":4}')],
+    ),
+    "every piece names its call": (
+        [
+            part(name="a", id="1", partialArgs=[arg("$.x", stringValue="1", willContinue=True)], willContinue=True),
+            part(name="a", id="1", partialArgs=[arg("$.x", stringValue="2")], willContinue=True),
+            part(name="a", id="1", willContinue=False),
+        ],
+        [("a", '{"x":"12"}')],
+    ),
+    "an end that comes once more": (
+        [part(name="a", willContinue=True), part(), part(), part(name="b", args={})],
+        [("a", "{}"), ("b", "{}")],
+    ),
+    "a number that JSON has not": (
+        [part(name="a", partialArgs=[arg("$.x", numberValue=float("nan"))])],
+        [("a", '{"x":NaN}')],
+    ),
+    "members without a value": (
+        [part(name="a", partialArgs=[arg("$.x", stringValue=None, boolValue=None, numberValue=2, nullValue=None)])],
+        [("a", '{"x":2}')],
+    ),
+}
+
+
+@pytest.mark.parametrize(("parts", "calls"), CALLS.values(), ids=CALLS)
+def test_where_a_call_begins_and_ends(parts: list[dict[str, Any]], calls: list[tuple[str, str]]) -> None:
+    """No value takes the place of an argument that came, so that the check of the arguments sees it."""
+    content = b"".join([*map(piece, parts), ENDED])
+    assert [(name, arguments) for _, name, arguments in calls_of(streamed(content))] == calls
+
+
+@pytest.mark.parametrize("more", [{"name": "b"}, {"name": "a"}, {"name": "a", "id": "2"}])
+def test_a_call_that_begins_within_another_is_refused(more: dict[str, Any]) -> None:
+    """The one before may lack arguments, and half a call must not run."""
+    began = part(name="a", id="1", partialArgs=[arg("$.x", stringValue="1")], willContinue=True)
+    with pytest.raises(ProtocolError, match="before that of 'a' was whole"):
+        streamed(piece(began) + piece(part(args={}, **more)) + ENDED)
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,17 @@ def test_a_probe_that_fails_opens_it_for_twice_as_long_up_to_the_cap() -> None:
     assert caught.value.retry_after == 5.0  # a new outage begins anew
 
 
+def test_a_cap_below_the_first_time_shortens_nothing() -> None:
+    """So that one can be set without the other."""
+    one, clock = opened(CircuitBreaker(failures=4, open_for=120.0))
+    for _ in range(3):
+        with pytest.raises(CircuitOpenError) as caught:
+            one.check()
+        assert caught.value.retry_after == 120.0
+        clock.now += 120.0
+        one.failed(DOWN, one.enter())
+
+
 def test_a_probe_that_nobody_waits_for_any_longer_makes_room_for_the_next() -> None:
     one, clock = opened()
     clock.now += 5.0
@@ -333,7 +344,7 @@ def test_threads_let_one_probe_through() -> None:
         ({"failure_ratio": 1.1}, "failure_ratio"),
         ({"window": 0.0}, "window"),
         ({"open_for": 0.0}, "open_for"),
-        ({"open_for": 5.0, "open_cap": 4.0}, "open_cap"),
+        ({"open_cap": 0.0}, "open_cap"),
         ({"probes": 0}, "probes"),
     ],
 )

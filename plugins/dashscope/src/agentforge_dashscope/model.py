@@ -170,7 +170,7 @@ class DashScopeChatModel(WireModel[GenerationAnswering]):
         return parse_error(status, headers, content, secrets=self.secrets)
 
     def _url(self, base_url: str, model: str, *, stream: bool) -> str:
-        base = base_url if base_url.endswith("/v1") else f"{base_url}/api/v1"
+        base = base_url if base_url.endswith("/v1") else f"{base_url.removesuffix('/api')}/api/v1"
         kind = "multimodal" if self._row.is_multimodal(model) else "text"
         return f"{base}/services/aigc/{kind}-generation/generation"
 

@@ -100,6 +100,16 @@ GEMINI: tuple[ModelFamily, ...] = (
     ModelFamily(
         models=r"gemini-2\.5", thinking="budget", off=True, signatures=False, combines=False, result_media=False
     ),
+    # Open models that the vendor's API serves; they think or do not.
+    ModelFamily(
+        models=r"gemma-",
+        levels=("minimal", "high"),
+        signatures=False,
+        json_schema=False,
+        validated=False,
+        combines=False,
+        result_media=False,
+    ),
     ModelFamily(models=r"gemini-3-pro", levels=("low", "high")),
     ModelFamily(models=r"gemini-3(?:\.\d)?-flash-lite|gemini-3(?:\.[1-6])?-flash\b", levels=_ALL_LEVELS),
     # 3.1 Pro, 3.7 Flash and newer, all of Gemini 4, the names that move to the latest, and whatever comes.

@@ -12,7 +12,7 @@ from agentforge.errors import ConfigurationError, ModelError
 from agentforge.http import HttpTimeouts, HttpTransport, RetryPolicy
 from agentforge.model import ChatRequestParameters, ChatResponse, Notice, PriceRows, PriceTable
 from agentforge.provider import Answering, Endpoint, Head, WireModel, profile_of
-from agentforge_gemini.address import is_vertex, model_url, project_url
+from agentforge_gemini.address import check_model, is_vertex, model_url, project_url
 from agentforge_gemini.rows import GEMINI_VENDORS, VERTEX, GeminiRow, row_for, within_form
 from agentforge_gemini.wire.errors import parse_error
 from agentforge_gemini.wire.gemini_wire import GeminiWire
@@ -159,6 +159,7 @@ class GeminiChatModel(WireModel[Answering]):
         name = model or self._model
         endpoint = self._endpoints.get(name)
         if endpoint is None:
+            check_model(name)
             row = row_for(self._row, name)
             profile = profile_of(row, name, base_url=self._base_url, overrides=self._overrides)
             endpoint = self._endpoints[name] = Endpoint(row, within_form(profile), name, self._base_url)
@@ -171,11 +172,16 @@ def _vertex_url(
     """The address at Vertex AI: the given one, in which a project may be missing, or that of the project."""
     given = base_url or environment.get(row.base_url_variable or "") or None
     if given is not None and "/projects/" in given:
+        if project is not None or location is not None:
+            raise ConfigurationError(
+                "base_url holds a project already, and project or location is given too",
+                next_step="Leave project and location out, or give base_url without a path.",
+            )
         return given
-    if row.auth != "bearer" and project is None:
+    if row.auth != "bearer" and project is None and location is None:
         return given or _EXPRESS
     made = project_url(project, location, row.version, environment, given)
-    if made is None and given is None:
+    if made is None and (given is None or location is not None or is_vertex(given)):
         raise ConfigurationError(
             f"vendor {row.name!r} needs a project, and none was given",
             next_step="Give project (and location), set GOOGLE_CLOUD_PROJECT, or give the whole base_url.",

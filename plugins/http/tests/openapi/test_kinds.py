@@ -9,6 +9,7 @@ import pytest
 
 from agentforge.errors import ToolArgumentsError
 from agentforge.tool.execution import bound_tool_from
+from agentforge.tool.spec import compile_schema
 from agentforge_http.openapi.documents import file_documents
 from agentforge_http.openapi.importing import ImportOptions, import_description
 from plugins.http.tests.openapi.support import body, one, refusal
@@ -117,6 +118,59 @@ def test_a_schema_that_lists_its_kinds_stays_as_it_is() -> None:
     union = {"Union": {"oneOf": [reference("Cat"), reference("Dog")], "discriminator": MAPPING}}
     assert fits(MAPPING, {"kind": "x", "lives": 1}, reference("Union"), **union)
     assert not fits(MAPPING, {"kind": "x", "wings": 1}, reference("Union"), **union)
+
+
+@pytest.mark.parametrize("discriminator", [MAPPING, BY_NAME], ids=["by its word", "by its name"])
+def test_a_kind_that_adds_nothing_means_what_all_share(discriminator: Any) -> None:
+    """``allOf`` with the parent alone, in a schema that is one of its kinds, is no other way to name all of them: the
+    kinds would be a circle, and no tool with them could be strict."""
+    plain = {"Cat": {"type": "object", "allOf": [reference("Pet")]}}
+    word = "cat" if discriminator is MAPPING else "Cat"
+    assert fits(discriminator, {"kind": word, "name": "Tom"}, **plain)
+    assert fits(discriminator, {"kind": "any", "name": "Tom"}, reference("Cat"), **plain)
+    assert not fits(discriminator, {"kind": word, "lives": 9}, reference("Cat"), **plain)
+    given = {"type": "object", "properties": {"cat": reference("Cat")}, "required": ["cat"]}
+    made = one(body(given), components={"schemas": schemas(discriminator, **plain)})
+    assert compile_schema(made.specification.parameters.schema).problems == ()
+
+
+LISTED = {
+    "Pet": {
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": TEXT, "name": TEXT},
+        "oneOf": [reference("Cat"), {"anyOf": [reference("Dog")]}],
+        "discriminator": BY_NAME,
+    },
+    "Cat": {"allOf": [reference("Pet"), {"properties": {"kind": {"const": "Cat"}, "lives": {"type": "integer"}}}]},
+    "Dog": {"allOf": [reference("Pet"), {"properties": {"kind": {"const": "Dog"}, "tricks": {"type": "array"}}}]},
+    "Owner": {"allOf": [reference("Pet"), {"properties": {"phone": TEXT}}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "expected"),
+    [
+        ({"kind": "Cat", "name": "Tom", "lives": 9}, "Pet", True),
+        ({"kind": "Dog", "tricks": [1]}, "Pet", True),
+        ({"kind": "Owl"}, "Pet", False),
+        ({"kind": "Cat", "lives": 9}, "Cat", True),
+        ({"name": "Tom", "lives": 9}, "Cat", False),
+        ({"kind": "Dog", "tricks": []}, "Cat", False),
+        ({"kind": "Cat", "lives": 9, "phone": "1"}, "Owner", True),
+        ({"kind": "Owl", "phone": "1"}, "Owner", False),
+    ],
+)
+def test_a_base_that_lists_its_kinds_is_only_itself_where_one_names_it(value: Any, name: str, expected: bool) -> None:
+    """Its own members, and not the list; what is no kind of it means any of them."""
+    assert fits({}, value, reference(name), **LISTED) is expected
+
+
+def test_kinds_that_are_listed_are_no_circle() -> None:
+    """So that a tool with them can be strict."""
+    given = {"type": "object", "properties": {"pet": reference("Pet"), "cat": reference("Cat")}, "required": ["pet"]}
+    made = one(body(given), components={"schemas": {**LISTED, "Dog": LISTED["Cat"]}})
+    assert compile_schema(made.specification.parameters.schema).problems == ()
 
 
 def test_a_mapping_that_leads_nowhere_leaves_the_operation_out() -> None:

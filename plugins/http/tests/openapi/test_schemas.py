@@ -38,6 +38,10 @@ BYTES = {"type": "string", "contentEncoding": "base64", "description": "Bytes as
             },
         ),
         ({"nullable": True}, {}),
+        (
+            {"anyOf": [{"type": "string"}, {"nullable": True}]},
+            {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        ),
         ({"type": "integer", "minimum": 1, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 1}),
         ({"type": "integer", "maximum": 9, "exclusiveMaximum": False}, {"type": "integer", "maximum": 9}),
         ({"type": "integer", "exclusiveMinimum": True}, {"type": "integer"}),

@@ -1,14 +1,15 @@
-"""Calls of a reply, from pieces of calls or from lists of all calls so far, each with an index of its own.
+"""Calls of a reply: whole ones, pieces of calls, or lists of all calls so far, each with an index of its own.
 
-What begins a call has an id and a name; what goes on has an empty id and no name.
+What begins a call has an id and a name; what goes on has an empty id and no name. Servers that give one index to all
+calls are told by their ids, by a name behind whole arguments, and by two places of one list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from agentforge.model import ToolExecutionRequest
-from agentforge.provider import Answering, dump_arguments
+from agentforge.provider import Answering, dump_arguments, is_object
 from agentforge_dashscope.wire.growing import Growing, Replaced
 
 __all__ = ("CallCollector", "RawCall")
@@ -50,22 +51,36 @@ class CallCollector:
         self._by_index: dict[int, int] = {}
         self._by_id: dict[str, int] = {}
 
-    def add(self, item: Mapping[str, object], place: int) -> tuple[int, str]:
-        """Take one piece, which stands at ``place`` in its list; the position of its call and the argument text that
-        is new in it."""
-        found = item.get("function")
-        function: Mapping[str, object] = found if isinstance(found, dict) else {}
-        identity, name = _word(item.get("id")), _word(function.get("name"))
-        position = self._position(item.get("index"), identity, name, place)
+    def add(self, items: list[object], *, whole: bool = False) -> Iterator[tuple[int, str]]:
+        """Take the calls, or pieces of calls, of one message; the position of each one's call, and the argument text
+        that is new in it. ``whole``: each item is a call."""
+        taken: set[int] = set()
+        for place, item in enumerate(items):
+            if not isinstance(item, dict):
+                continue
+            found = item.get("function")
+            function: Mapping[str, object] = found if isinstance(found, dict) else {}
+            identity, name = _word(item.get("id")), _word(function.get("name"))
+            text = _arguments(function.get("arguments"))
+            if whole:
+                position = self._open()
+            else:
+                position = self._position(item.get("index"), identity, name, text, place)
+                if self._repeats and position in taken:
+                    position = place if place < len(self.calls) and place not in taken else self._open()
+                taken.add(position)
+            yield position, self._fill(position, identity, name, text)
+
+    def _fill(self, position: int, identity: str, name: str, text: str) -> str:
         call = self.calls[position]
         if identity and not call.id:
             call.id = identity
             self._by_id.setdefault(identity, position)
         if name and name != call.name:
             call.name = name if self._repeats else call.name + name
-        return position, call.arguments.add(_arguments(function.get("arguments")))
+        return call.arguments.add(text)
 
-    def _position(self, index: object, identity: str, name: str, place: int) -> int:
+    def _position(self, index: object, identity: str, name: str, text: str, place: int) -> int:
         if type(index) is int:
             known = self._by_index.get(index)
             if known is None or self._is_another(known, identity):
@@ -73,6 +88,8 @@ class CallCollector:
                 known = self._by_id.get(identity) if known is not None else None
                 known = self._open() if known is None else known
                 self._by_index[index] = known
+            elif name and text and not identity and not self._repeats and self._is_whole(known):
+                known = self._by_index[index] = self._open()
             return known
         if identity:
             known = self._by_id.get(identity)
@@ -80,6 +97,10 @@ class CallCollector:
         if self._repeats:
             return place if place < len(self.calls) else self._open()
         return self._open() if name or not self.calls else len(self.calls) - 1
+
+    def _is_whole(self, at: int) -> bool:
+        """Whether nothing can follow in the arguments of this call."""
+        return is_object(self.calls[at].arguments.text())
 
     def _is_another(self, at: int, identity: str) -> bool:
         return bool(identity and self.calls[at].id) and identity != self.calls[at].id

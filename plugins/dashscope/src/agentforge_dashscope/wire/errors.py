@@ -19,17 +19,21 @@ _DATA = re.compile(rb"^data: ?(\{.*)$", re.MULTILINE)
 
 
 def holds_error(body: Mapping[str, object]) -> bool:
-    """Whether a body or event of status 200 is a failure: it has an ``error``, or a code or a message and no output.
+    """Whether a body or event of status 200 is a failure: it has an ``error``, or a code beside no answer, or a message
+    alone.
 
     >>> holds_error({"code": "InvalidApiKey", "message": "no"}), holds_error({"code": "", "output": {}})
     (True, False)
     """
     if body.get("error"):
         return True
-    if body.get("output") or body.get("usage"):
+    output = body.get("output")
+    if isinstance(output, Mapping) and (output.get("choices") or output.get("text")):
         return False
     code, message = body.get("code"), body.get("message")
-    return (isinstance(code, str) and code.lower() not in _GOOD) or (isinstance(message, str) and bool(message))
+    if isinstance(code, str) and code.lower() not in _GOOD:
+        return True
+    return isinstance(message, str) and bool(message) and not output and not body.get("usage")
 
 
 def error_in_answer(

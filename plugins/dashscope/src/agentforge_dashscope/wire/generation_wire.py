@@ -19,7 +19,7 @@ class GenerationWire(Wire[DashScopeTurnShape]):
     """Requests in the form of the generation API. ``incremental`` says whether events of streams hold only what is new
     (true) or everything so far; ``None``: as the row says."""
 
-    RESERVED = ("messages", "model", "result_format", "stream")
+    RESERVED = ("input", "messages", "model", "parameters", "result_format", "stream")
 
     def __init__(self, *, incremental: bool | None = None) -> None:
         self._incremental = incremental

@@ -1,7 +1,8 @@
 """Schemas without references: the models here read what stands in its place better than what stands in ``$defs``.
 
 A reference to what holds itself stays, as does one to anywhere else than the schema's own definitions, and so do
-definitions as long as a reference is left. A schema that would grow beyond measure is sent as it is.
+definitions as long as a reference is left. A schema that would grow beyond measure is sent as it is. All else stays as
+it was declared, as the vendor passes every keyword on; the subsets of the core say what they know in their own way.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ from typing import Any
 __all__ = ("inlined",)
 
 _DEFINITIONS = ("$defs", "definitions")
+#: Where values stand, which may look like schemas; and where names do, which may look like keywords.
+_VALUES = frozenset({"const", "default", "enum", "example", "examples"})
+_NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+#: What says nothing of which values fit, so that the nearer one counts.
+_NOTES = frozenset({"$comment", "deprecated", "description", "readOnly", "title", "writeOnly"}) | _VALUES - {"const", "enum"}
 _MOST_PARTS = 8_000
 
 
 def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with its own definitions where they are referred to; what stands beside a reference goes before them.
+    """The schema with its own definitions where they are referred to; notes beside a reference go before theirs, and
+    what else stands there holds as well.
 
     >>> inlined({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "string"}}})
     {'properties': {'a': {'type': 'string'}}}
@@ -63,10 +70,29 @@ class _Writer:
             return node
         reference = node.get("$ref")
         if not isinstance(reference, str):
-            return {name: self.written(value, inside) for name, value in node.items()}
+            return self._members(node, inside)
         target = self._known.get(reference)
         if reference in inside or not isinstance(target, Mapping):
             self.left_some = True
             return dict(node)
-        beside = {name: self.written(value, inside) for name, value in node.items() if name != "$ref"}
-        return {**self.written(target, (*inside, reference)), **beside}
+        beside = self._members({name: value for name, value in node.items() if name != "$ref"}, inside)
+        return _joined(self.written(target, (*inside, reference)), beside)
+
+    def _members(self, node: Mapping[str, Any], inside: tuple[str, ...]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name, value in node.items():
+            if name in _VALUES:
+                made[name] = value
+            elif name in _NAMED and isinstance(value, Mapping):
+                made[name] = {key: self.written(each, inside) for key, each in value.items()}
+            else:
+                made[name] = self.written(value, inside)
+        return made
+
+
+def _joined(target: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
+    """A definition with what stands beside the reference to it: both hold."""
+    beside = {name: value for name, value in beside.items() if value not in ({}, []) or name not in target}
+    if any(name in target and target[name] != value for name, value in beside.items() if name not in _NOTES):
+        return {**beside, "allOf": [target, *beside.get("allOf", ())]}
+    return {**target, **beside}

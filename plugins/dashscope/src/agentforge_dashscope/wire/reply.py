@@ -45,7 +45,7 @@ class GenerationAnswering(Answering):
 
 
 class Reply:
-    """One reply while it is read; ``growing`` makes the texts."""
+    """One reply while it is read; ``growing`` makes the texts. ``whole``: it comes at once, so that each call does."""
 
     __slots__ = (
         "_answering",
@@ -56,14 +56,16 @@ class Reply:
         "_seen",
         "_text",
         "_usage",
+        "_whole",
         "ended",
         "finish_word",
         "id",
         "mended",
     )
 
-    def __init__(self, answering: Answering, growing: Callable[[], Growing]) -> None:
+    def __init__(self, answering: Answering, growing: Callable[[], Growing], *, whole: bool = False) -> None:
         self._answering = answering
+        self._whole = whole
         self._text, self._reasoning = growing(), growing()
         self._calls = CallCollector(growing)
         self._found: list[object] = []
@@ -120,10 +122,8 @@ class Reply:
                 events.append(ThinkingDelta(shown))
             self._add_text(content if isinstance(content, str) else _text_of(content), events)
             items = message.get("tool_calls")
-            if isinstance(items, list):
-                for place, item in enumerate(items):
-                    if isinstance(item, dict):
-                        self._call(item, place, events)
+            if isinstance(items, list) and items:
+                self._add_calls(items, events)
         self._found = _results_in(choice) or self._found
         self._end(choice.get("finish_reason"))
 
@@ -131,11 +131,12 @@ class Reply:
         if shown := self._text.add(text):
             events.append(TextDelta(shown))
 
-    def _call(self, item: Mapping[str, object], place: int, events: list[ChatEvent]) -> None:
+    def _add_calls(self, items: list[object], events: list[ChatEvent]) -> None:
         known = len(self._calls.calls)
-        position, text = self._calls.add(item, place)
-        if text or len(self._calls.calls) > known:
-            events.append(self._piece(position, text))
+        for position, text in self._calls.add(items, whole=self._whole):
+            if text or len(self._calls.calls) > known:
+                events.append(self._piece(position, text))
+            known = len(self._calls.calls)
 
     def _piece(self, position: int, text: str) -> ToolCallDelta:
         call = self._calls.calls[position]

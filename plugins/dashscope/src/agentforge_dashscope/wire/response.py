@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agentforge.errors import ProtocolError
 from agentforge.http import request_id_of, unexpected_answer
 from agentforge.masking import Secrets
-from agentforge.model import ChatResponse
+from agentforge.model import ChatResponse, ResponseDone
 from agentforge.provider import load, load_mended
 from agentforge_dashscope.wire.errors import error_in_answer, holds_error
 from agentforge_dashscope.wire.growing import Appended
@@ -17,6 +19,7 @@ from agentforge_dashscope.wire.reply import GenerationAnswering, Reply
 __all__ = ("decode_response", "no_output", "read_body")
 
 _NO_HEADERS: Mapping[str, str] = {}
+_EVENTS = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 
 
 def decode_response(
@@ -26,21 +29,40 @@ def decode_response(
     headers: Mapping[str, str] = _NO_HEADERS,
     secrets: Secrets | None = None,
 ) -> ChatResponse:
-    """The reply in a body of status 2xx.
+    """The reply in a body of status 2xx, which may be a stream that nobody asked for.
 
     Raises `ProtocolError` for what is no answer of this API, and the error that a ``code`` in the body means.
     """
     body, mended = read_body(content)
     if not isinstance(body, dict):
+        if _EVENTS.match(content):
+            return _joined(content, answering, headers, secrets)
         raise unexpected_answer(200, headers, content, expected="a JSON object", secrets=secrets)
     if holds_error(body):
         raise error_in_answer(body, headers=headers, secrets=secrets)
-    reply = Reply(answering, Appended)
+    reply = Reply(answering, Appended, whole=True)
     reply.mended = mended
     reply.add(body, [])
     if not reply.has_output:
         raise no_output("answer", headers)
     return reply.response(content)
+
+
+def _joined(
+    content: bytes, answering: GenerationAnswering, headers: Mapping[str, str], secrets: Secrets | None
+) -> ChatResponse:
+    """The reply of a whole stream. What its events hold was not said: everything so far, unless one takes back what
+    another said."""
+    from agentforge_dashscope.wire.stream import StreamDecoder  # which reads bodies with this module
+
+    for cumulative in (True, False):
+        form = replace(answering, cumulative=cumulative)
+        decoder = StreamDecoder(form, headers=headers, secrets=secrets, max_bytes=len(content))
+        done = [*decoder.feed(content), *decoder.finish()][-1]
+        assert isinstance(done, ResponseDone)
+        if all(notice.code != "stream_revised" for notice in done.response.notices):
+            break
+    return replace(done.response, raw_body=content)
 
 
 def read_body(content: bytes) -> tuple[Any, bool]:

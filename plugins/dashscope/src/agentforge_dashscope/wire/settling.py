@@ -24,7 +24,13 @@ def settle_generation(
             )
     if parameters.reasoning_effort == "none" and not _can_think(endpoint):
         parameters = parameters.with_(reasoning_effort=None)  # it is so anyhow
+    effort, said = parameters.reasoning_effort, parameters.custom_parameters.get("enable_thinking")
+    contradicted = effort is not None and isinstance(said, bool) and said != (effort != "none")
+    if contradicted:
+        parameters = parameters.with_(reasoning_effort=None)
     settled = settle(parameters, endpoint, thinking=is_thinking(parameters, endpoint), reserved=reserved)
+    if contradicted:
+        settled.dropped(endpoint, "reasoning_effort", f"reasoning_effort={effort!r} beside enable_thinking={said}")
     if settled.sends_effort and settled.parameters.reasoning_effort is not None:
         _switch(settled, settled.parameters.reasoning_effort, endpoint)
     return settled

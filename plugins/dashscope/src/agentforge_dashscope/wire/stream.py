@@ -20,7 +20,7 @@ _NO_HEADERS: Mapping[str, str] = {}
 #: The event of an error, whose status stands in a comment.
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n|\r\r")
 _IS_ERROR = re.compile(rb"^event: ?error", re.MULTILINE)
-_STATUS = re.compile(rb"^(?::HTTP_STATUS/|status: ?)([45][0-9]{2})\b", re.MULTILINE)
+_STATUS = re.compile(rb"^(?:: ?HTTP_STATUS/|status: ?)([45][0-9]{2})\b", re.MULTILINE)
 #: How much of the body is kept to find it in: an event of an error is small.
 _KEPT = 64 * 1024
 
@@ -62,7 +62,8 @@ class StreamDecoder(EventStreamDecoder):
     def _take(self, data: bytes, kind: str | None, events: list[ChatEvent]) -> None:
         body, mended = read_body(data)
         if kind == "error" or (isinstance(body, dict) and holds_error(body)):
-            raise self._failure(body if isinstance(body, dict) else {"message": data.decode("utf-8", "replace")})
+            said = body if isinstance(body, dict) else {"message": data.decode("utf-8", "replace")}
+            raise self._failure(said, self._status_said() if kind == "error" else None)
         if not isinstance(body, dict):
             if not data.strip() or data.strip() == b"[DONE]":
                 return
@@ -70,10 +71,10 @@ class StreamDecoder(EventStreamDecoder):
         self._reply.mended = self._reply.mended or mended
         self._reply.add(body, events)
 
-    def _failure(self, said: Mapping[str, object]) -> ModelError:
+    def _failure(self, said: Mapping[str, object], status: int | None) -> ModelError:
         return error_in_answer(
             said,
-            status=self._status_said(),
+            status=status,
             headers=self._headers,
             secrets=self._secrets,
             partial_text=self.partial_text,
@@ -90,6 +91,8 @@ class StreamDecoder(EventStreamDecoder):
     def _close(self, events: list[ChatEvent]) -> None:
         reply = self._reply
         if not reply.ended:
+            if (status := self._status_said()) is not None:  # of an error that said nothing else
+                raise self._failure({"message": ""}, status)
             raise self._early_end("the stream ended before the reply did: no finish reason came")
         if not reply.has_output:
             raise no_output("stream", self._headers)

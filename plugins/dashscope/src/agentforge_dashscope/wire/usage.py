@@ -31,6 +31,6 @@ reasoning_tokens=None, cost=None, currency=None, partial_costs=())
 
 
 def _count(value: object) -> int | None:
-    if type(value) is int:
-        return value
-    return int(value) if isinstance(value, float) and value.is_integer() else None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and value >= 0 else None

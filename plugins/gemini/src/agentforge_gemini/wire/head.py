@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from agentforge.model import Notice, ResponseFormat, ToolChoice
 from agentforge.provider import (
     Endpoint,
@@ -16,6 +14,7 @@ from agentforge.provider import (
     leave_out,
 )
 from agentforge_gemini.rows import GeminiRow
+from agentforge_gemini.wire.custom import merged
 from agentforge_gemini.wire.settling import GeminiSettled
 from agentforge_gemini.wire.shape import GeminiTurnShape
 
@@ -26,8 +25,8 @@ def encode_head(settled: GeminiSettled, endpoint: Endpoint[GeminiRow], tools: To
     """The head for parameters that are settled already. Whether the reply is streamed is said in the address."""
     custom = dict(settled.parameters.custom_parameters)
     own = custom.pop("tools", None)
-    config = _merged(_generation(settled, endpoint), custom.pop("generationConfig", None))
-    choosing = _merged(_tool_config(settled, endpoint, tools), custom.pop("toolConfig", None))
+    config = merged("generationConfig", _generation(settled, endpoint), custom.pop("generationConfig", None))
+    choosing = merged("toolConfig", _tool_config(settled, endpoint, tools), custom.pop("toolConfig", None))
     members: dict[str, object] = {}
     if config:
         members["generationConfig"] = config
@@ -49,19 +48,6 @@ def encode_head(settled: GeminiSettled, endpoint: Endpoint[GeminiRow], tools: To
         base_url=settled.base_url,
         model=endpoint.model,
     )
-
-
-def _merged(ours: Mapping[str, object], theirs: object) -> object:
-    """Ours with what a user says of its own on top, member by member."""
-    if theirs is None:
-        return ours
-    if not isinstance(theirs, Mapping):
-        return theirs
-    made = dict(ours)
-    for name, value in theirs.items():
-        before = made.get(name)
-        made[name] = _merged(before, value) if isinstance(before, Mapping) else value
-    return made
 
 
 def _generation(settled: GeminiSettled, endpoint: Endpoint[GeminiRow]) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The arguments of a call that comes in pieces: values with the path of the place that they belong to.
 
-A text may come in several pieces; everything else comes whole. Nothing of it is shown before the call is whole, as the
-text of the arguments is not known before.
+A text may come in several pieces, also with others between them; everything else comes whole. Nothing of it is shown
+before the call is whole, as the text of the arguments is not known before.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ _VALUES = ("numberValue", "boolValue")
 
 
 class PartialCall:
-    """Collects the values. ``open_path`` is the place of a text that goes on, if one does."""
+    """Collects the values."""
 
-    __slots__ = ("_pieces", "arguments", "open_path")
+    __slots__ = ("_open", "arguments")
 
-    def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
-        self.arguments: dict[str, Any] = dict(arguments or {})
-        self.open_path: str | None = None
-        self._pieces: list[str] = []
+    def __init__(self) -> None:
+        self.arguments: dict[str, Any] = {}
+        self._open: dict[str, list[str]] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a text goes on."""
+        return bool(self._open)
 
     def add(self, said: object) -> None:
         """Take the pieces of one event. Raises `ProtocolError` for a place that cannot be.
@@ -44,32 +48,34 @@ class PartialCall:
                 self._take(piece)
 
     def whole(self) -> dict[str, Any]:
-        """All arguments so far."""
-        self._end_text()
+        """All arguments so far; texts that said no end have it here."""
+        for path in tuple(self._open):
+            self._end_text(path)
         return self.arguments
 
     def _take(self, piece: Mapping[str, Any]) -> None:
         path = piece.get("jsonPath")
         if not isinstance(path, str):
             raise ProtocolError("a piece of a call's arguments names no place (jsonPath)")
-        if path != self.open_path:
-            self._end_text()
         text = piece.get("stringValue")
         if isinstance(text, str):
-            self._pieces.append(text)
-            self.open_path = path
+            pieces = self._open.get(path)
+            if pieces is None:
+                self._put(path, text)  # at once, so that the arguments keep their order
+                pieces = self._open[path] = []
+            pieces.append(text)
             if piece.get("willContinue") is not True:
-                self._end_text()
+                self._end_text(path)
             return
-        found = next((piece[name] for name in _VALUES if name in piece), None)
-        if found is not None or "nullValue" in piece:
+        found = next((piece[name] for name in _VALUES if piece.get(name) is not None), None)
+        if found is not None or ("nullValue" in piece and path not in self._open):
+            self._open.pop(path, None)
             self._put(path, found)
 
-    def _end_text(self) -> None:
-        if self.open_path is not None:
-            self._put(self.open_path, "".join(self._pieces))
-            self.open_path = None
-            self._pieces = []
+    def _end_text(self, path: str) -> None:
+        pieces = self._open.pop(path)
+        if len(pieces) > 1:
+            self._put(path, "".join(pieces))
 
     def _put(self, path: str, value: Any) -> None:
         steps = _steps(path)

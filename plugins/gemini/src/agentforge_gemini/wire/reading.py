@@ -14,6 +14,8 @@ from agentforge.provider import load
 
 __all__ = ("read_json",)
 
+_ARGUMENTS = ("args", "partialArgs")
+
 
 def read_json(content: bytes) -> tuple[Any, bool]:
     """The value, or ``None`` for what is no JSON, and whether numbers in it were replaced.
@@ -40,7 +42,7 @@ def _mended(value: Any, found: list[float], *, is_call: bool) -> Any:
         return None
     if isinstance(value, Mapping):
         return {
-            key: item if is_call and key == "args" else _mended(item, found, is_call=key == "functionCall")
+            key: item if is_call and key in _ARGUMENTS else _mended(item, found, is_call=key == "functionCall")
             for key, item in value.items()
         }
     if isinstance(value, list):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from agentforge.errors import StreamTruncatedError
+from agentforge.errors import ProtocolError, StreamTruncatedError
 from agentforge.model import (
     AiMessage,
     AudioContent,
@@ -19,6 +19,7 @@ from agentforge.model import (
     ChatResponse,
     Content,
     FileContent,
+    FinishReason,
     ImageContent,
     Notice,
     ProviderState,
@@ -134,11 +135,9 @@ class Reply:
     def end(self, events: list[ChatEvent]) -> None:
         """The reply is over: add what was held back. Raises `StreamTruncatedError` for a call that is not whole."""
         if self._open is not None:
-            if self._open.said.get("willContinue") is True or self._open.partial.open_path is not None:
-                raise StreamTruncatedError(
-                    f"the stream ended within the arguments of a call of {self._open.name!r}", partial_text=self.text
-                )
-            self._close(self._open, events)
+            raise StreamTruncatedError(
+                f"the stream ended within the arguments of a call of {self._open.name!r}", partial_text=self.text
+            )
         for is_thought, held in self._halves.items():
             if held.half:
                 events.append(ThinkingDelta(held.half) if is_thought else TextDelta(held.half))
@@ -156,9 +155,9 @@ class Reply:
         state = ProviderState(self._answering.provider, about) if about else None
         reason = self.finish_reason
         finish = finish_of(reason, has_calls=bool(self._calls))
-        if self._blocked is not None and reason is None:
+        if self._blocked is not None and finish in (FinishReason.STOP, FinishReason.TOOL_EXECUTION):
             reason = _word(self._blocked.get("blockReason"))
-            finish = finish_of("SAFETY", has_calls=False)
+            finish = FinishReason.CONTENT_FILTER  # so that no call of it runs
         return ChatResponse(
             ai_message=AiMessage(contents, provider_state=state),
             finish_reason=finish,
@@ -195,8 +194,11 @@ class Reply:
                 self._say(text, False, {}, events)
                 return
             more = {name: value for name, value in part.items() if name not in ("text", "thought") and _counts(value)}
-            self._say(text, part.get("thought") is True, more, events)
-            return
+            if "functionCall" not in more:
+                self._say(text, part.get("thought") is True, more, events)
+                return
+            self._say(text, part.get("thought") is True, {}, events)  # of a host that fills every field
+            part = more
         self._texts.append("")
         said = part.get("functionCall")
         if isinstance(said, dict):
@@ -230,11 +232,13 @@ class Reply:
 
     def _call(self, part: Mapping[str, Any], said: dict[str, Any], events: list[ChatEvent]) -> None:
         name = (_word(said.get("name")) or "").strip()
+        given = _word(said.get("id"))
         call = self._open
-        if call is None or name:
-            if call is not None:
-                self._close(call, events)
-            given = _word(said.get("id"))
+        if call is None and self._calls and len(part) == 1 and not any(map(_counts, said.values())):
+            return  # the mark that ends a call in pieces, once more
+        if call is not None and name and (given is None or given != call.said.get("id")):
+            raise ProtocolError(f"a call of {name!r} began before that of {call.name!r} was whole")
+        if call is None:
             identity = given if given and given not in self._ids else self._answering.new_id()
             self._ids.add(identity)
             call = _Call(self._calls, identity, self._answering.aliases.get(name, name))

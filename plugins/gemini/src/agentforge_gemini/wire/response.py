@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentforge.errors import ProtocolError
+from agentforge.errors import ProtocolError, StreamTruncatedError
 from agentforge.http import request_id_of, unexpected_answer
 from agentforge.masking import Secrets
 from agentforge.model import ChatEvent, ChatResponse
@@ -27,7 +27,8 @@ def decode_response(
 ) -> ChatResponse:
     """The reply in a body of status 2xx: one object, or the list of them that a stream is without events.
 
-    Raises `ProtocolError` for what is no answer of this form, and the error that a body with ``error`` means.
+    Raises `ProtocolError` for what is no answer of this form, the error that a body with ``error`` means, and
+    `StreamTruncatedError` for a list without an end.
     """
     body, mended = read_json(content)
     found = body if isinstance(body, list) else [body]
@@ -45,6 +46,12 @@ def decode_response(
             "the answer has no candidates, and no reason why",
             request_id=request_id_of(headers),
             next_step="Check that base_url points at a Gemini API.",
+        )
+    if isinstance(body, list) and not reply.has_ended:
+        raise StreamTruncatedError(
+            "the list of answers ended before the reply did: no finishReason",
+            partial_text=reply.text,
+            request_id=request_id_of(headers),
         )
     reply.end(shown)
     return reply.response(raw_body=content)

@@ -60,4 +60,5 @@ def _in_url(url: str) -> bytes | None:
     if url[:5].lower() != "data:":
         return None
     head, _, data = url[5:].partition(",")
-    return data.encode() if "base64" in head.split(";")[1:] else base64.b64encode(unquote_to_bytes(data))
+    plain = unquote_to_bytes(data)
+    return plain if "base64" in head.split(";")[1:] else base64.b64encode(plain)

@@ -96,7 +96,7 @@ class Reply:
 
 def _arguments_of(value: object) -> str:
     """The text of a call's arguments, which are an object here; other hosts may send a text."""
-    if value is None or value == {}:
+    if value is None or value == {} or (isinstance(value, str) and not value.strip()):
         return "{}"
     return value if isinstance(value, str) else dump_arguments(value)
 

@@ -1,4 +1,7 @@
-"""A streamed answer, bytes in and events out, in one pass: one JSON object a line, the last of which says ``done``."""
+"""A streamed answer, bytes in and events out, in one pass: one JSON object a line, the last of which says ``done``.
+
+A proxy may answer whole instead, and indent what it answers.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,17 @@ from agentforge.model import (
     ToolCallReady,
     UsageEvent,
 )
-from agentforge.provider import MAX_BODY_BYTES, Answering, HeldHalf, joined_text, too_large
+from agentforge.provider import MAX_BODY_BYTES, Answering, HeldHalf, events_of, joined_text, too_large
 from agentforge_ollama.wire.errors import error_in_answer, holds_error
 from agentforge_ollama.wire.reading import read_object
 from agentforge_ollama.wire.reply import Reply
+from agentforge_ollama.wire.response import decode_response, no_message
 
 __all__ = ("StreamDecoder",)
 
 _NO_HEADERS: Mapping[str, str] = {}
+#: How an object that is indented begins, with or without the mark of its encoding.
+_INDENTED = (b"{", b"\xef\xbb\xbf{")
 
 
 class StreamDecoder:
@@ -45,12 +51,15 @@ class StreamDecoder:
         max_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         self._reply = Reply(answering)
+        self._answering = answering
         self._status = status
         self._headers = headers
         self._secrets = secrets
         self._max_bytes = self._left = max_bytes
         self._lines = NdjsonDecoder(max_line_bytes=max_bytes)
         self._number = 0
+        self._spoke = False
+        self._indented: list[bytes] = []
         self._text_half, self._thinking_half = HeldHalf(), HeldHalf()
         #: The error that ended the stream behind events of the same chunk; whoever shows them raises it then.
         self.failure: ModelError | None = None
@@ -88,11 +97,16 @@ class StreamDecoder:
         events: list[ChatEvent] = []
         for line in self._lines.finish():
             # Without its line break it may be whole or cut; cut JSON means a cut stream.
-            if self._number == 0 or read_object(line)[0] is not None:
+            is_cut = self._number or self._indented or line[:1] == b"{"
+            if not is_cut or line == b"}" or read_object(line)[0] is not None:
                 self._take(line, events)
+        if self._indented:
+            return self._whole(b"\n".join(self._indented))
         reply = self._reply
         if not reply.done:
             raise self._early_end()
+        if not self._spoke:
+            raise no_message(self._headers)
         for held, kind in ((self._thinking_half, ThinkingDelta), (self._text_half, TextDelta)):
             if held.half:
                 events.append(kind(held.half))
@@ -103,6 +117,9 @@ class StreamDecoder:
         reply = self._reply
         if reply.done:
             return
+        if self._indented or (not self._number and line in _INDENTED):
+            self._indented.append(line)
+            return
         self._number += 1
         found, mended = read_object(line)
         if found is None:
@@ -111,6 +128,7 @@ class StreamDecoder:
             reply.mended = True
         message = found.get("message")
         if type(message) is dict:
+            self._spoke = True
             text = message.get("thinking")
             if text and type(text) is str:
                 reply.thinking.append(text)
@@ -138,6 +156,12 @@ class StreamDecoder:
             events.append(ToolCallDelta(index, call.id, call.name, call.arguments))
             events.append(ToolCallReady(call, index))
 
+    def _whole(self, content: bytes) -> list[ChatEvent]:
+        if read_object(content)[0] is None:
+            raise self._early_end()
+        reply = decode_response(content, self._answering, headers=self._headers, secrets=self._secrets)
+        return events_of(reply)
+
     # -- failures --------------------------------------------------------------------------------
 
     def _no_object(self, line: bytes) -> ModelError:
@@ -152,6 +176,8 @@ class StreamDecoder:
         )
 
     def _early_end(self) -> ModelError:
+        if self._number and not self._spoke:
+            return no_message(self._headers)
         return StreamTruncatedError(
             "the stream ended before the reply did: no line said that it was done",
             partial_text=self.partial_text,
