@@ -155,7 +155,8 @@ class VendorTable(Generic[Row]):
             raise first_fault(error, given, model) from None
 
     def _subsets(self) -> dict[str, SchemaSubset]:
-        return {each.name: each for each in (STANDARD, PORTABLE, *(row.subset for row in self.rows.values()))}
+        of_rows = (each for row in self.rows.values() for each in (row.subset, row.schemas) if each is not None)
+        return {each.name: each for each in (STANDARD, PORTABLE, *of_rows)}
 
     def _unknown(self, vendor: str, known: Collection[str], otherwise: str) -> ConfigurationError:
         from agentforge.config import did_you_mean

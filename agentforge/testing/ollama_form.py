@@ -101,7 +101,7 @@ def _call(call: ToolExecutionRequest, index: int) -> dict[str, Any]:
 def _arguments(text: str) -> object:
     try:
         value = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict) else text
 

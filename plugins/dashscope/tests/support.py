@@ -29,6 +29,9 @@ from tests.support.listed_answers import ListedAnswers
 #: One retry that does not wait.
 AT_ONCE = RetryPolicy(max_retries=1, base=0.001, cap=0.001)
 
+#: Whose opaque state it is, in the answers that are decoded here.
+OWNER = "dashscope/generation"
+
 USAGE = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
 
 GOOD: dict[str, Any] = {
@@ -122,7 +125,7 @@ def numbered_ids() -> Any:
 
 def answering(**changes: Any) -> GenerationAnswering:
     """What decoding needs, with predictable ids."""
-    return GenerationAnswering(**{"provider": "dashscope", "new_id": numbered_ids(), **changes})
+    return GenerationAnswering(**{"provider": OWNER, "new_id": numbered_ids(), **changes})
 
 
 def plain(body: Mapping[str, Any] | bytes, **changes: Any) -> ChatResponse:

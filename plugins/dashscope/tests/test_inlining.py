@@ -50,6 +50,33 @@ POINT = {"type": "object", "properties": {"x": {"type": "number"}}, "required": 
             id="a reference to elsewhere is left, and a property of that name is none",
         ),
         pytest.param({"$defs": ["odd"]}, {}, id="definitions that are none"),
+        pytest.param(
+            {"type": "object", "properties": {}, "required": [], "$ref": "#/$defs/P", "$defs": {"P": POINT}},
+            POINT,
+            id="the whole is a reference, and what was completed beside it says nothing",
+        ),
+        pytest.param(
+            {"$ref": "#/$defs/P", "properties": {"y": {"$ref": "#/$defs/N"}}, "required": ["y"], "title": "T"}
+            | {"allOf": [{"minProperties": 2}], "$defs": {"P": POINT, "N": {"type": "number"}}},
+            {"properties": {"y": {"type": "number"}}, "required": ["y"], "title": "T"}
+            | {"allOf": [POINT, {"minProperties": 2}]},
+            id="bounds beside a reference hold beside those of its definition",
+        ),
+        pytest.param(
+            {"$ref": "#/$defs/S", "minLength": 2, "$defs": {"S": {"type": "string", "maxLength": 3}}},
+            {"type": "string", "maxLength": 3, "minLength": 2},
+            id="bounds of other kinds stand together",
+        ),
+        pytest.param(
+            {"enum": [{"$ref": "#/$defs/P"}], "default": {"$ref": "#/$defs/P"}, "$defs": {"P": POINT}},
+            {"enum": [{"$ref": "#/$defs/P"}], "default": {"$ref": "#/$defs/P"}},
+            id="values that look like a reference are none",
+        ),
+        pytest.param(
+            {"properties": {"default": {"$ref": "#/$defs/P"}, "enum": {"$ref": "#/$defs/P"}}, "$defs": {"P": POINT}},
+            {"properties": {"default": POINT, "enum": POINT}},
+            id="properties that are called as values are",
+        ),
     ],
 )
 def test_references_are_written_out(schema: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -76,3 +103,10 @@ def test_the_schema_of_a_tool_goes_out_so() -> None:
     [sent] = parameters_of(ChatRequestParameters(tools=[tool]))["tools"]
     assert sent["function"]["parameters"] == {"type": "object", "properties": {"at": POINT}}
     assert "$ref" in str(schema), "the tool's own schema stays"
+
+
+def test_a_tool_that_is_one_reference_keeps_its_properties() -> None:
+    """Where a root needs properties, those of the definition are there."""
+    tool = ToolSpecification("f", "a tool", ToolParameters({"$ref": "#/$defs/P", "$defs": {"P": POINT}}))
+    [sent] = parameters_of(ChatRequestParameters(tools=[tool]))["tools"]
+    assert sent["function"]["parameters"] == POINT

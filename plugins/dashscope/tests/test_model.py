@@ -79,6 +79,10 @@ async def all_events(model: DashScopeChatModel, request: ChatRequest | None = No
             "https://llm.example/gate/api/v1/services/aigc/text-generation/generation",
         ),
         (
+            {"base_url": "https://llm.example/gate/api"},
+            "https://llm.example/gate/api/v1/services/aigc/text-generation/generation",
+        ),
+        (
             {"base_url": "https://llm.example/gate/v1/"},
             "https://llm.example/gate/v1/services/aigc/text-generation/generation",
         ),

@@ -24,7 +24,7 @@ from agentforge.model import (
 from agentforge.testing.contracts.streams import check_stream
 from agentforge.testing.dashscope_form import DashScopeForm
 from agentforge_dashscope.wire.stream import StreamDecoder
-from plugins.dashscope.tests.support import answering, messages_of, plain, reply
+from plugins.dashscope.tests.support import OWNER, answering, messages_of, plain, reply
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=40)
 names = st.from_regex(r"\A[a-zA-Z_][a-zA-Z0-9_-]{0,40}\Z").filter(lambda name: name != "search")
@@ -37,7 +37,7 @@ objects = st.dictionaries(words, values, max_size=4)
 
 
 def thinking(text: str) -> ThinkingContent:
-    return ThinkingContent(text, ProviderState("dashscope", {"reasoning_content": text}))
+    return ThinkingContent(text, ProviderState(OWNER, {"reasoning_content": text}))
 
 
 @st.composite
@@ -64,7 +64,7 @@ def cut(body: bytes, cuts: list[float]) -> list[bytes]:
     return [body[at:to] for at, to in itertools.pairwise(edges)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(messages(), st.booleans(), st.lists(st.floats(0, 1), max_size=8))
 def test_both_kinds_of_streams_make_the_same_reply(message: AiMessage, many_kinds: bool, cuts: list[float]) -> None:
     """The response is that of the plain answer, and the pieces that are shown make it, under any cut."""

@@ -28,6 +28,7 @@ from agentforge.model import (
     UserMessage,
 )
 from plugins.dashscope.tests.support import (
+    OWNER,
     TIME,
     WEATHER,
     body_of,
@@ -281,7 +282,7 @@ def test_the_limit_holds_for_thinking_too_where_there_is_such_a_one(model: str, 
     assert [key for key in parameters_of(asked, model=model) if key.startswith("max_")] == [name]
 
 
-@pytest.mark.parametrize("name", ["messages", "model", "result_format", "stream"])
+@pytest.mark.parametrize("name", ["input", "messages", "model", "parameters", "result_format", "stream"])
 def test_what_the_wire_sets_no_custom_parameter_may_set(name: str) -> None:
     with pytest.raises(UnsupportedFeatureError, match=name):
         body_of("q", ChatRequestParameters(custom_parameters={name: "x"}))
@@ -420,8 +421,12 @@ def test_a_switch_that_is_none_is_found_before_anything_is_sent(name: str) -> No
 
 # -- reasoning of earlier turns ---------------------------------------------------------------------
 
-THOUGHT = ThinkingContent("Hm.", ProviderState("dashscope", {"reasoning_content": "Hm."}))
-OTHERS = ThinkingContent("Ho.", ProviderState("somebody-else", {"reasoning_content": "Ho."}))
+THOUGHT = ThinkingContent("Hm.", ProviderState(OWNER, {"reasoning_content": "Hm."}))
+#: Of another vendor, and of this one's other API.
+OTHERS = [
+    ThinkingContent("Ho.", ProviderState(provider, {"reasoning_content": "Ho."}))
+    for provider in ("somebody-else", "dashscope")
+]
 
 
 @pytest.mark.parametrize(
@@ -439,7 +444,7 @@ def test_reasoning_goes_back_only_to_models_that_want_it(
     options: dict[str, Any], custom: dict[str, bool], goes_back: bool
 ) -> None:
     """And never what another provider thought."""
-    history = [ASK, AiMessage([THOUGHT, OTHERS, TextContent("Rain.")]), ASK]
+    history = [ASK, AiMessage([THOUGHT, *OTHERS, TextContent("Rain.")]), ASK]
     sent = body_of(history, ChatRequestParameters(custom_parameters=custom), **options)["input"]["messages"][1]
     assert sent.get("reasoning_content") == ("Hm." if goes_back else None)
     assert "Ho." not in str(sent)

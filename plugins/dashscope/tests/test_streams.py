@@ -30,6 +30,7 @@ from agentforge.model import (
 )
 from agentforge_dashscope.wire.stream import StreamDecoder
 from plugins.dashscope.tests.support import (
+    OWNER,
     answering,
     call_piece,
     calls_of,
@@ -138,6 +139,15 @@ def test_calls_of_a_cumulative_stream_without_indices_are_told_apart_by_their_pl
     assert calls_of(streamed(body, cumulative=True)) == [("c1", "f", '{"b"'), ("c0", "f", "{}")]
 
 
+def test_one_index_for_all_calls_of_a_cumulative_stream_loses_none() -> None:
+    """Each event lists all of them, so that two places of one list are two calls."""
+    first, second = call_piece('{"a": 1}', name="f"), call_piece('{"b": 2}', name="f")
+    body = events(reply("null", tool_calls=[first]), reply("tool_calls", tool_calls=[first, second]))
+    response = streamed(body, cumulative=True)
+    assert calls_of(response) == [("made_1", "f", '{"a": 1}'), ("made_2", "f", '{"b": 2}')]
+    assert response.notices == ()
+
+
 # -- streams of what is new ------------------------------------------------------------------------
 
 
@@ -193,6 +203,11 @@ def test_parallel_calls_whose_pieces_alternate() -> None:
             [call_piece("{}", id="c1", name="f"), call_piece("{}", index=1, id="c1", name="f")],
             [("c1", "f", "{}"), ("made_1", "f", "{}")],
             id="one id for two calls",
+        ),
+        pytest.param(
+            [call_piece('{"a": 1}', name="f"), call_piece('{"b"', name="f"), call_piece(": 2}")],
+            [("made_1", "f", '{"a": 1}'), ("made_2", "f", '{"b": 2}')],
+            id="one index and no ids: a name behind whole arguments begins a call",
         ),
         pytest.param(
             [call_piece({"a": 1}, id="c1", name="f")], [("c1", "f", '{"a":1}')], id="arguments that are an object"
@@ -257,15 +272,13 @@ def test_sources_and_what_else_the_output_holds_are_kept() -> None:
     second["output"]["tool_info"] = [{"type": "code_interpreter", "code_interpreter": {"code": "1"}}]
     response = streamed(events(first, second))
     assert response.citations == (Citation("https://yr.example", "Oslo"),)
-    assert response.ai_message.provider_state == ProviderState(
-        "dashscope", {"tool_info": second["output"]["tool_info"]}
-    )
+    assert response.ai_message.provider_state == ProviderState(OWNER, {"tool_info": second["output"]["tool_info"]})
 
 
 def test_reasoning_is_kept_with_what_may_have_to_go_back() -> None:
     body = events(reply("null", reasoning_content="Hm"), reply("null", reasoning_content="."), reply(content="ok"))
     assert streamed(body).ai_message.contents[0] == ThinkingContent(
-        "Hm.", ProviderState("dashscope", {"reasoning_content": "Hm."})
+        "Hm.", ProviderState(OWNER, {"reasoning_content": "Hm."})
     )
 
 
@@ -377,6 +390,25 @@ def test_an_error_without_a_comment_has_the_status_of_its_code(
         with pytest.raises(ModelError) as caught:
             events_in(STARTED + event(said, 2, kind=kind, status=None))
         assert (caught.value.status, caught.value.message) == (status, message)
+
+
+def test_an_error_that_has_not_the_name_of_one_has_not_the_status_of_a_later_one() -> None:
+    """Wherever the network cuts them."""
+    body = event({"code": "Surprise", "message": "no"}, status=200) + event({}, kind="error", status=429)
+    for size in (len(body), 1):
+        with pytest.raises(ModelError) as caught:
+            fed(body, size)
+        assert type(caught.value) is ModelError and caught.value.status is None
+
+
+@pytest.mark.parametrize("comment", [":HTTP_STATUS/429", ": HTTP_STATUS/429", "status:429", "status: 429"])
+@pytest.mark.parametrize("data", ["", "data:\n"])
+def test_an_error_event_without_data_has_its_status_at_least(comment: str, data: str) -> None:
+    """In any way in which a status was seen to be written."""
+    body = STARTED + f"id:2\nevent:error\n{comment}\n{data}\n".encode()
+    with pytest.raises(RateLimitError, match="status 429: the endpoint gave no message") as caught:
+        events_in(body)
+    assert caught.value.details["partial_text"] == "Half"
 
 
 def test_an_error_event_that_is_no_json_is_told_as_it_is() -> None:

@@ -179,6 +179,19 @@ def test_both_are_sent_where_nobody_thinks(model: str, changes: dict[str, Any]) 
     assert parameters_of(JSON.with_(**changes), model=model)["response_format"] == {"type": "json_object"}
 
 
+@pytest.mark.parametrize(
+    ("effort", "switch", "told"),
+    [("high", False, True), ("low", False, True), ("none", True, True), ("low", True, False), ("none", False, False)],
+)
+def test_an_effort_that_the_switch_contradicts_is_left_out_with_a_word(effort: Any, switch: bool, told: bool) -> None:
+    """The switch is the request's own field, so it counts; no budget goes beside a model that may not think."""
+    asked = ChatRequestParameters(reasoning_effort=effort, custom_parameters={"enable_thinking": switch})
+    sent = parameters_of(asked, stream=True)
+    assert sent["enable_thinking"] is switch
+    assert ("thinking_budget" in sent) is (effort == "low" and switch)
+    assert notice_codes("q", asked) == (["feature_dropped"] if told else [])
+
+
 # -- families ----------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from agentforge.model import (
     UserMessage,
 )
 from plugins.dashscope.tests.support import (
+    OWNER,
     WEATHER,
     FakeTransport,
     call_piece,
@@ -109,7 +110,7 @@ def test_a_model_that_only_streams_is_asked_for_a_stream() -> None:
 
 
 def test_past_reasoning_is_not_replayed() -> None:
-    thought = ThinkingContent("Hm.", ProviderState("dashscope", {"reasoning_content": "Hm."}))
+    thought = ThinkingContent("Hm.", ProviderState(OWNER, {"reasoning_content": "Hm."}))
     sent = messages_of(UserMessage("q"), AiMessage([thought, TextContent("ok")]), UserMessage("and?"))
     assert sent[1] == {"role": "assistant", "content": "ok"}
 

@@ -48,6 +48,16 @@ CASES: dict[str, tuple[int, Any, type[ModelError]]] = {
         said(400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum number of tokens allowed (8)."),
         ContextLengthError,
     ),
+    "too long, at Vertex AI": (
+        400,
+        said(400, "INVALID_ARGUMENT", "Cannot submit: the input token count is 9 but model only supports up to 8."),
+        ContextLengthError,
+    ),
+    "too long, without counts": (
+        400,
+        said(400, "INVALID_ARGUMENT", "The input token count exceeds the maximum number of tokens allowed 8."),
+        ContextLengthError,
+    ),
     "no right": (403, said(403, "PERMISSION_DENIED"), PermissionDeniedError),
     "no model": (404, said(404, "NOT_FOUND"), NotFoundError),
     "too many": (429, said(429, "RESOURCE_EXHAUSTED"), RateLimitError),

@@ -296,11 +296,15 @@ def test_media_of_users(part: Any, sent: list[dict[str, Any]]) -> None:
     [
         (ImageContent(data=DATA, media_type="image/gif"), "images"),
         (FileContent(data=DATA, media_type="application/zip"), "files"),
+        (FileContent(data=""), "files"),
+        (ImageContent(url="data:image/png;base64,"), "images"),
     ],
 )
 def test_media_that_the_vendor_does_not_take(part: Any, feature: str) -> None:
     """Refused with a way out, or a note where the policy says so."""
-    with pytest.raises(UnsupportedFeatureError, match=f"does not support {feature} of the type") as caught:
+    with pytest.raises(
+        UnsupportedFeatureError, match=f"does not support {feature} (of the type|without data)"
+    ) as caught:
         body_of([UserMessage([part])])
     assert f"{feature}: drop" in str(caught.value.next_step)
     overrides = {"unsupported": {feature: "drop"}}

@@ -129,15 +129,15 @@ def dumped(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode() + b"\n"
 
 
-def events_in(body: bytes, **changes: Any) -> list[ChatEvent]:
-    """All events of a stream's body."""
+def events_in(*pieces: bytes, **changes: Any) -> list[ChatEvent]:
+    """All events of a stream's body, which comes in these pieces."""
     decoder = StreamDecoder(answering(**changes))
-    return [*decoder.feed(body), *decoder.finish()]
+    return [*(event for piece in pieces for event in decoder.feed(piece)), *decoder.finish()]
 
 
-def streamed(body: bytes, **changes: Any) -> ChatResponse:
+def streamed(*pieces: bytes, **changes: Any) -> ChatResponse:
     """The response of a stream's body."""
-    done = events_in(body, **changes)[-1]
+    done = events_in(*pieces, **changes)[-1]
     assert isinstance(done, ResponseDone)
     return done.response
 

@@ -15,6 +15,7 @@ from agentforge.errors import (
     OverloadedError,
     PermissionDeniedError,
     RateLimitError,
+    ToolUseFailedError,
 )
 from agentforge.masking import Secrets
 from agentforge_ollama.wire.errors import error_in_answer, parse_error
@@ -47,7 +48,11 @@ SAID = [
     (404, "model 'phi' not found", NotFoundError, False, "ollama pull"),
     (404, 'model "phi" not found, try pulling it first', NotFoundError, False, "ollama pull"),
     (429, "you have reached your usage limit", RateLimitError, True, None),
-    (500, "model requires more system memory (9.0 GiB) than is available (4.0 GiB)", OverloadedError, True, None),
+    (500, "model requires more system memory (9.0 GiB) than is available (4.0 GiB)", OverloadedError, True, "num_ctx"),
+    (500, "llama-server reported out-of-memory during startup: cudaMalloc", OverloadedError, True, "smaller"),
+    (500, "error parsing tool call: raw='{\"a\":', err=unexpected end of JSON input", ToolUseFailedError, False, None),
+    (500, "failed to parse JSON: unexpected end of JSON input", ToolUseFailedError, False, None),
+    (500, "failed to parse XML: XML syntax error on line 1", ToolUseFailedError, False, None),
     (502, "upstream is away", OverloadedError, True, None),
     (503, "server busy, please try again.  maximum pending requests exceeded", OverloadedError, True, None),
 ]
@@ -105,3 +110,17 @@ def test_a_key_in_an_error_is_masked() -> None:
         error_in_answer(body, secrets=secrets),
     ):
         assert "key-for-tests" not in str(made)
+
+
+def test_a_call_that_the_server_could_not_read_is_there_to_be_told() -> None:
+    """In a plain answer and in a line, whatever words stand in it, and masked."""
+    text = 'error parsing tool call: raw=\'{"note": "unauthorized, key-for-tests\\n\', err=unexpected end'
+    body, secrets = {"error": text}, Secrets(["key-for-tests"])
+    for made in (
+        parse_error(500, {}, json.dumps(body).encode(), secrets=secrets),
+        error_in_answer(body, secrets=secrets, partial_text="so far"),
+    ):
+        assert isinstance(made, ToolUseFailedError)
+        assert made.failed_generation == '{"note": "unauthorized, ***\\n'
+    unsaid = error_in_answer({"error": "failed to parse JSON: cut"}, partial_text="so far")
+    assert isinstance(unsaid, ToolUseFailedError) and unsaid.failed_generation == "so far"

@@ -148,3 +148,19 @@ async def test_a_whole_turn_comes_to_its_end_plain_and_streamed() -> None:
                 pass
         assert events.result.text == "It rains." and RAN == ["Oslo"]
         assert endpoint.requests[1].body["messages"][-1]["content"] == "Oslo: rain"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_call_that_the_server_could_not_read_is_told_to_the_model(streamed: bool) -> None:
+    """The model made it, so it is asked again, with what it had made; the request is not just repeated."""
+    text = "error parsing tool call: raw='{\"city\": ', err=unexpected end of JSON input"
+    failed = raw(line("I look."), dumped({"error": text})) if streamed else {"status": 500, "body": {"error": text}}
+    async with ScriptedEndpoint([failed, "It rains."]) as endpoint, model_at(endpoint, retry=AT_ONCE) as model:
+        if streamed:
+            async with ToolService(get_weather).stream(model, None, "Weather?") as events:
+                await collect(events, [])
+            result = events.result
+        else:
+            result = await ToolService(get_weather).chat(model, None, "Weather?")
+    assert result.text == "It rains." and len(endpoint.requests) == 2
+    assert '{"city": ' in str(endpoint.requests[1].body["messages"])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentforge.errors import ModelError, OverloadedError, ProtocolError
+from agentforge.errors import ModelError, OverloadedError, ProtocolError, StreamTruncatedError
 from agentforge.model import FinishReason, ProviderState, TextContent, ThinkingContent, ToolExecutionRequest
-from plugins.ollama.tests.support import GOOD, OWNER, call, calls_of, plain, reply
+from plugins.ollama.tests.support import GOOD, OWNER, call, calls_of, dumped, last, line, plain, reply, streamed
 
 
 def test_a_reply_has_thinking_text_and_calls_in_this_order() -> None:
@@ -31,8 +31,9 @@ def test_a_reply_has_thinking_text_and_calls_in_this_order() -> None:
         ('{"city": "Ro', '{"city": "Ro'),
         ('{"city": "Rome"}', '{"city": "Rome"}'),
         ([1], "[1]"),
+        (" ", "{}"),
     ],
-    ids=["none", "an object", "half a text", "a text", "a list"],
+    ids=["none", "an object", "half a text", "a text", "a list", "a blank text"],
 )
 def test_arguments_are_the_text_of_what_came(arguments: Any, text: str) -> None:
     """An object as this API has it; texts and others of hosts that speak the form are left to the check of them."""
@@ -109,3 +110,15 @@ def test_an_error_under_status_200_is_an_error() -> None:
         plain({"error": "server busy, please try again.  maximum pending requests exceeded"})
     with pytest.raises(ModelError, match="said so"):
         plain({"error": {"message": "said so"}})
+
+
+def test_a_stream_where_a_whole_answer_was_asked_for_is_joined() -> None:
+    """As a proxy may answer that passes over what was asked."""
+    content = line("It ") + line("rains.", tool_calls=[call(id="a")]) + last()
+    response = plain(content)
+    assert response.ai_message == streamed(content).ai_message and response.raw_body == content
+    with pytest.raises(StreamTruncatedError) as caught:
+        plain(line("It ") + line("rains."))
+    assert caught.value.partial_text == "It rains."
+    with pytest.raises(ModelError, match="no luck"):
+        plain(line("It ") + dumped({"error": "no luck"}))

@@ -97,3 +97,10 @@ def test_a_request_is_counted_and_its_calls_are_known() -> None:
     assert FORM.characters(body) == words
     assert FORM.characters({}) == 0 and list(FORM.call_ids({"messages": [{"tool_calls": [{}]}]})) == []
     assert FORM.characters({"messages": [{"content": 5, "tool_calls": [{"function": None}]}]}) == 0
+
+
+def test_a_call_that_is_nested_too_deep_is_said_as_a_text() -> None:
+    """A script may have any; the endpoint must not fail by it."""
+    deep = '{"a":' * 100_000 + "1" + "}" * 100_000
+    response = ChatResponse(AiMessage([ToolExecutionRequest("c", "look", deep)]), model_name="m")
+    assert FORM.reply(response, {})["message"]["tool_calls"][0]["function"]["arguments"] == deep

@@ -5,6 +5,8 @@ All of these are made by hand, after the server's own code, as nothing recorded 
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -127,6 +129,22 @@ def test_calls_are_collected_over_all_lines(body: bytes, expected: list[str]) ->
 def test_a_whole_reply_in_one_line_is_a_stream_too() -> None:
     body = reply("Rain.", thinking="hm", tool_calls=[call(id="a")])
     assert streamed(dumped(body)) == plain(body)
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b"\r\n"], ids=["at once", "its encoding", "a blank line"])
+def test_a_whole_answer_that_is_indented_is_read(before: bytes) -> None:
+    """As a proxy may answer; cut anywhere it is no answer."""
+    body = reply("Rain.", thinking="hm", tool_calls=[call(id="a")])
+    content = before + json.dumps(body, indent=2).encode()
+    for size in (1, len(content)):
+        assert streamed(*[content[at : at + size] for at in range(0, len(content), size)]) == replace(
+            plain(body), raw_body=streamed(content).raw_body
+        )
+    for cut in (content[:-1], content[:-9]):
+        with pytest.raises(StreamTruncatedError):
+            streamed(cut)
+    with pytest.raises(ModelError, match="error in the answer: no luck"):
+        streamed(before + json.dumps({"error": "no luck"}, indent=2).encode())
 
 
 @pytest.mark.parametrize(
@@ -272,6 +290,21 @@ def test_a_line_that_is_no_object_is_a_fault(body: bytes, what: str) -> None:
         events_in(body)
     assert what in caught.value.message
     assert "so far" not in str(body) or caught.value.details["partial_text"] == "so far"
+
+
+@pytest.mark.parametrize(
+    "said", [{"choices": [{"message": {"content": "hi"}}], "model": "m"}, {"done": True}, {"status": "pulling"}]
+)
+def test_a_stream_in_which_nobody_speaks_is_one_of_something_else(said: dict[str, Any]) -> None:
+    """Such as an answer in the server's other form."""
+    with pytest.raises(ProtocolError, match="the answer has no message") as caught:
+        events_in(dumped(said))
+    assert "base_url" in (caught.value.next_step or "")
+
+
+def test_a_first_line_that_is_cut_is_a_stream_that_is_cut() -> None:
+    with pytest.raises(StreamTruncatedError):
+        events_in(line("so far")[:-9])
 
 
 def test_a_body_beyond_the_bound_is_refused() -> None:

@@ -182,11 +182,12 @@ def test_images_stand_beside_the_text() -> None:
         TextContent("see"),
         ImageContent(data="QUJD"),
         ImageContent(url="data:image/webp;base64,REVG"),
+        ImageContent(url="data:image/webp;base64,QQ%3D%3D"),
         ImageContent(url="data:image/svg+xml,%3Csvg/%3E"),
         TextContent("and say"),
     ]
     assert sent(UserMessage(parts)) == [
-        {"role": "user", "content": "see\nand say", "images": ["QUJD", "REVG", "PHN2Zy8+"]}
+        {"role": "user", "content": "see\nand say", "images": ["QUJD", "REVG", "QQ==", "PHN2Zy8+"]}
     ]
     result = ToolExecutionResultMessage("c", "a", [ImageContent(data="QUJD")])
     assert sent(AiMessage([ToolExecutionRequest("c", "a", "{}")]), result)[1] == {

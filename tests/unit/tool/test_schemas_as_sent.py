@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agentforge.errors import UnsupportedFeatureError
 from agentforge.model import ModelProfile, Notice, ToolParameters, ToolSpecification
-from agentforge.provider import Endpoint, EndpointRow, complete_schema, plain_schema, profile_of, sent_schemas
+from agentforge.provider import (
+    Endpoint,
+    EndpointRow,
+    VendorTable,
+    complete_schema,
+    plain_schema,
+    profile_of,
+    sent_schemas,
+)
 from agentforge.tool.spec import PORTABLE, STANDARD, SchemaSubset, compile_schema
 from tests.support.plain_subsets import DEFINED, FEW_WORDS, NESTED
 
@@ -67,6 +76,15 @@ def test_a_portable_tool_keeps_its_form_in_what_the_endpoint_takes() -> None:
     assert found["required"] == ["a", "b"]
     assert found["properties"]["a"] == {**STRING, "description": "maxLength: 3", "nullable": True}
     assert [notice.code for notice in notices] == ["not_strict", "schema_narrowed"]
+
+
+def test_a_row_of_a_file_names_the_subset_of_another_row_or_describes_one() -> None:
+    """Whatever that row has it for, and what differs from it."""
+    table = VendorTable("tests", EndpointRow, {"house": EndpointRow(name="house", schemas=NESTED)}, default="house")
+    assert table.row({"like": "house", "name": "other", "schemas": "nested"}).schemas == NESTED
+    assert table.row({"like": "house", "name": "other", "subset": "nested"}).subset == NESTED
+    changed = table.row({"like": "house", "name": "other", "schemas": {"null": "nullable"}}).schemas
+    assert changed == replace(NESTED, null="nullable")
 
 
 # -- what is said --------------------------------------------------------------------------------

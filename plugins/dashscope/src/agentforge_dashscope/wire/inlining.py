@@ -17,7 +17,9 @@ _DEFINITIONS = ("$defs", "definitions")
 _VALUES = frozenset({"const", "default", "enum", "example", "examples"})
 _NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 #: What says nothing of which values fit, so that the nearer one counts.
-_NOTES = frozenset({"$comment", "deprecated", "description", "readOnly", "title", "writeOnly"}) | _VALUES - {"const", "enum"}
+_NOTES = frozenset(
+    {"$comment", "default", "deprecated", "description", "example", "examples", "readOnly", "title", "writeOnly"}
+)
 _MOST_PARTS = 8_000
 
 

@@ -55,14 +55,15 @@ def _joined(
     another said."""
     from agentforge_dashscope.wire.stream import StreamDecoder  # which reads bodies with this module
 
+    responses: list[ChatResponse] = []
     for cumulative in (True, False):
         form = replace(answering, cumulative=cumulative)
         decoder = StreamDecoder(form, headers=headers, secrets=secrets, max_bytes=len(content))
-        done = [*decoder.feed(content), *decoder.finish()][-1]
-        assert isinstance(done, ResponseDone)
-        if all(notice.code != "stream_revised" for notice in done.response.notices):
+        events = [*decoder.feed(content), *decoder.finish()]
+        responses = [event.response for event in events if isinstance(event, ResponseDone)]
+        if all(notice.code != "stream_revised" for notice in responses[0].notices):
             break
-    return replace(done.response, raw_body=content)
+    return replace(responses[0], raw_body=content)
 
 
 def read_body(content: bytes) -> tuple[Any, bool]:

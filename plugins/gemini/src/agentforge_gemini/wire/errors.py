@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentforge.errors import AuthenticationError, ModelError
+from agentforge.errors import AuthenticationError, ContextLengthError, InvalidRequestError, ModelError
 from agentforge.http import error_from_payload, error_from_response, reclassed
 from agentforge.masking import Secrets
 
 __all__ = ("error_in_answer", "holds_error", "parse_error")
 
 _NO_HEADERS: Mapping[str, str] = {}
+#: What the vendor says of a prompt that is too long, beside what every vendor says.
+_TOO_LONG = re.compile(r"input token count (?:is \d+ but|exceeds)", re.IGNORECASE)
 #: Reasons in the details of an error that say that the key is at fault; the status of these is 400 or 403.
 _BAD_KEY = frozenset({"API_KEY_INVALID", "API_KEY_EXPIRED", "ACCESS_TOKEN_EXPIRED", "CREDENTIALS_MISSING"})
 
@@ -44,6 +47,8 @@ def parse_error(
 
 
 def _refined(error: ModelError) -> ModelError:
+    if type(error) is InvalidRequestError and _TOO_LONG.search(error.message):
+        return reclassed(error, ContextLengthError)
     if isinstance(error, AuthenticationError) or _BAD_KEY.isdisjoint(_reasons(error.details.get("details"))):
         return error
     return reclassed(error, AuthenticationError)

@@ -67,7 +67,7 @@ def media_part(part: Content, shape: GeminiTurnShape, notices: list[Notice]) -> 
     """A picture, sound or file, or the line of text in its place."""
     assert isinstance(part, (ImageContent, AudioContent, FileContent))
     url, kind, data = _source(part)
-    left_out = _left_out(part, url, kind, shape, notices)
+    left_out = _left_out(part, url, kind, shape, notices, is_empty=url is None and not data)
     if left_out is not None:
         return {"text": left_out}
     if url is not None:
@@ -92,6 +92,8 @@ def _left_out(
     kind: str,
     shape: GeminiTurnShape,
     notices: list[Notice],
+    *,
+    is_empty: bool,
 ) -> str | None:
     if isinstance(part, ImageContent):
         feature, name, taken = "images", "images", kind in _IMAGES
@@ -103,6 +105,8 @@ def _left_out(
         return shape.left_out(feature, name, notices)
     if url is not None and not shape.image_urls:
         return shape.left_out(f"{feature.removesuffix('s')}_urls", f"{name} by URL; it takes data only", notices)
+    if is_empty:
+        return shape.left_out(feature, f"{name} without data", notices)
     if not taken:
         return shape.left_out(feature, f"{name} of the type {kind!r}", notices)
     return None

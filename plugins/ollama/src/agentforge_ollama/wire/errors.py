@@ -6,6 +6,7 @@ The text alone says what went wrong. That of the program which runs the model ma
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,6 +19,7 @@ from agentforge.errors import (
     NotFoundError,
     OverloadedError,
     RateLimitError,
+    ToolUseFailedError,
 )
 from agentforge.http import ErrorRule, error_from_payload, error_from_response, parse_error_payload
 from agentforge.masking import Secrets
@@ -29,7 +31,16 @@ _MAX_READ = 1024 * 1024  # a body that is larger is not looked into
 # Classes that say little: a server answers 500 to much, and a line of a stream has no status at all.
 _VAGUE = (ModelError, InvalidRequestError, OverloadedError)
 
+# What the model made of a call that the server could not read, in the text of its error.
+_GENERATION = re.compile(r"raw='(.*)', err=", re.DOTALL)
+
 _RULES = (
+    ErrorRule(
+        ToolUseFailedError,
+        words=r"error parsing tool call|failed to parse (?:json|xml|arguments|function call|\w+ json tool call)\b"
+        r"|xml syntax error on line",
+        among=_VAGUE,
+    ),
     ErrorRule(
         ContextLengthError,
         words=r"context (?:length|size|window)|longer than the context",
@@ -62,6 +73,10 @@ _RULES = (
         next_step="For Ollama's cloud set OLLAMA_API_KEY and vendor: ollama-cloud; or run `ollama signin` where the "
         "server runs.",
     ),
+    ErrorRule(
+        words=r"out[- ]of[- ]memory|requires more (?:system )?memory",
+        next_step="The server has no room for the model: take a smaller one, or lower num_ctx.",
+    ),
     ErrorRule(OverloadedError, words="server busy", among=(ModelError,)),
     ErrorRule(RateLimitError, words="rate limit|too many requests|usage limit", among=(ModelError,)),
     ErrorRule(InvalidRequestError, words="does not support", among=(ModelError,)),
@@ -84,6 +99,7 @@ def error_in_answer(
     error = error_from_payload(_opened(body), headers=headers, secrets=secrets, rules=_RULES)
     if error is None:
         error = ModelError("the answer holds an error without any detail")
+    error = _with_generation(error, body, secrets)
     if partial_text:
         error.details = {**error.details, "partial_text": partial_text}
     return error
@@ -96,7 +112,22 @@ def parse_error(
     if b"{\\" in content and len(content) <= _MAX_READ:
         with suppress(ValueError, RecursionError):
             content = json.dumps(_opened(json.loads(content))).encode()
-    return error_from_response(status, headers, content, secrets=secrets, rules=_RULES)
+    error = error_from_response(status, headers, content, secrets=secrets, rules=_RULES)
+    return _with_generation(error, content, secrets)
+
+
+def _with_generation(error: ModelError, body: Any, secrets: Secrets | None) -> ModelError:
+    """The error of a call that could not be read, with what the model had made."""
+    if not isinstance(error, ToolUseFailedError):
+        return error
+    if isinstance(body, bytes):
+        with suppress(ValueError, RecursionError):
+            body = json.loads(body[:_MAX_READ])
+    text = body.get("error") if isinstance(body, Mapping) else None
+    if isinstance(text, str) and (found := _GENERATION.search(text)):
+        made = found[1] if secrets is None else secrets.mask(found[1])
+        error.details = {**error.details, "failed_generation": made}
+    return error
 
 
 def _opened(body: Any) -> Any:

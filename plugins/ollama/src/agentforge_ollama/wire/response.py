@@ -69,9 +69,7 @@ def no_message(headers: Mapping[str, str]) -> ProtocolError:
     )
 
 
-def _joined(
-    content: bytes, answering: Answering, headers: Mapping[str, str], secrets: Secrets | None
-) -> ChatResponse:
+def _joined(content: bytes, answering: Answering, headers: Mapping[str, str], secrets: Secrets | None) -> ChatResponse:
     from agentforge_ollama.wire.stream import StreamDecoder  # which reads whole answers with this module
 
     decoder = StreamDecoder(answering, headers=headers, secrets=secrets, max_bytes=len(content))
