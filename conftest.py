@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import importlib
+import importlib.metadata
 import inspect
 import os
 import pkgutil
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -82,6 +85,20 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         gc.enable()
         gc.freeze()
         gc.set_threshold(10_000, 20, 20)  # what tests leave is little
+        read_installed_plugins_once()
+
+
+def read_installed_plugins_once() -> None:
+    """Keep what is installed, which every application reads anew: the metadata of all distributions. A test that
+    changes where they are looked for, or by what, has them looked for."""
+    manager = importlib.import_module("agentforge.plugin.manager")
+    discover, path, reader = manager.discover, list(sys.path), importlib.metadata.entry_points
+    known = functools.cache(discover)
+
+    def found() -> Any:
+        return known() if sys.path == path and importlib.metadata.entry_points is reader else discover()
+
+    manager.discover = found
 
 
 def tell_less(worker: Any) -> None:

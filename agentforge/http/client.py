@@ -96,7 +96,8 @@ class HttpClient:
         try:
             async with asyncio.timeout(request.timeouts.total) as limit:
                 while True:
-                    await self._enter(request, passage, attempt, limit.when())
+                    if not passage.enter_at_once():
+                        await self._enter(request, passage, attempt, limit.when())
                     attempt += 1
                     try:
                         if self._log.enabled():
@@ -105,7 +106,8 @@ class HttpClient:
                             response = await transport.send(request)
                             if not 200 <= response.status < 300:
                                 raise self._refused(request, response.status, response.headers, response.content)
-                        passage.succeeded()
+                        if not request.judged:
+                            passage.succeeded()
                         response.passage = passage
                         return response
                     except ModelError as error:
@@ -114,8 +116,9 @@ class HttpClient:
             if isinstance(error, ModelError) or not limit.expired():
                 raise
             raise self._late(request, passage, attempt) from None
-        finally:
+        except BaseException:
             passage.left()
+            raise
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
@@ -132,7 +135,8 @@ class HttpClient:
                 try:
                     async with asyncio.timeout(request.timeouts.total) as limit:
                         while True:
-                            await self._enter(request, passage, attempt, limit.when())
+                            if not passage.enter_at_once():
+                                await self._enter(request, passage, attempt, limit.when())
                             attempt += 1
                             try:
                                 answer = await self._open_once(stack, transport, request, attempt)
@@ -147,9 +151,9 @@ class HttpClient:
                 sent = attempt
                 guard = StreamGuard(
                     limit.when(),
-                    lambda: self._late(request, passage, sent),
+                    lambda: self._late(request, passage, sent, begun=True),
                     lambda error: self._failed(passage, error, sent),
-                    passage.begun,
+                    None if request.judged else passage.begun,
                 )
                 chunks = guard.watch(answer.chunks)
                 if self._log.enabled():
@@ -295,14 +299,15 @@ class HttpClient:
             self._log.waiting(request, error, delay, attempt)
         await self._sleep(delay)
 
-    def _late(self, request: HttpRequest, passage: Passage, attempt: int) -> ModelTimeoutError:
+    def _late(self, request: HttpRequest, passage: Passage, attempt: int, *, begun: bool = False) -> ModelTimeoutError:
         error = ModelTimeoutError(
             f"the exchange was not done within {request.timeouts.total:g} s (the total limit)",
             location=f"{request.method} {safe_url(request.url)}",
             next_step="Raise timeouts.total if answers may take longer than this.",
         )
         error.local = not passage.under_way  # it was waiting for its turn, or to be sent again
-        self._failed(passage, error, attempt)
+        self._settle(error, attempt)
+        passage.failed(error, reached=begun)
         return error
 
     def _failed(self, passage: Passage, error: ModelError, attempt: int) -> None:

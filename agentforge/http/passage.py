@@ -55,7 +55,7 @@ class Gate:
 class Passage:
     """One request's way, over all its sendings: `enter` before each, then `succeeded`, `failed` or `left`."""
 
-    __slots__ = ("_circuits", "_gate", "_place", "_probes", "_size", "_told", "_well", "notices", "under_way", "waited")
+    __slots__ = ("_circuits", "_gate", "_over", "_place", "_probes", "_size", "_told", "_well", "notices", "under_way", "waited")
 
     def __init__(self, gate: Gate, circuits: Sequence[Circuit], size: int) -> None:
         self._gate = gate
@@ -68,6 +68,8 @@ class Passage:
         self._told = False
         # Whether it was told to have gone well; its body may say otherwise.
         self._well = False
+        # Whether the reply is known to be whole and good: what happens to the connection after that is no failure.
+        self._over = False
         #: Whether a sending has begun whose end was not told yet.
         self.under_way = False
         #: Seconds that it waited for the model's own rate limit.
@@ -78,15 +80,23 @@ class Passage:
     async def enter(self, until: float | None = None) -> None:
         """Pass, after the wait that the rate limit asks for; ``until`` is when the request's time is over, by the clock
         of the loop. Raises `CircuitOpenError` or `LocalRateLimitError`: then nothing is to be sent."""
-        self._told = self._well = False
         limiter = self._gate.limiter
         if limiter is not None:
             await self._wait(limiter, None if until is None else until - asyncio.get_running_loop().time())
+        self._told = self._well = False
+        self._enter_one_by_one()
+        self.under_way = True
+
+    def enter_at_once(self) -> bool:
+        """Pass where nothing has to be waited for or asked; False: `enter` is to be awaited."""
+        if self._gate.limiter is not None:
+            return False
         for circuit in self._circuits:
             if not circuit.closed:
-                self._enter_one_by_one()
-                break
+                return False
+        self._told = self._well = False
         self.under_way = True
+        return True
 
     def refusal(self) -> ModelError | None:
         """The error that `enter` would raise now for a circuit that is open; ``None``: it would pass."""
@@ -109,27 +119,39 @@ class Passage:
     def begun(self) -> None:
         """The first part of a streamed answer is there: for a probe that is success, and nobody waits for its end."""
         if self._probes is not None:
-            self._succeed()
-            self._probes = None
+            self._succeed_as_a_probe(self._probes)
 
     def succeeded(self) -> None:
         """The answer is whole."""
         if self.under_way:
             self.under_way = False
             self._well = True
-            self._succeed()
-            self._probes = None
+            if self._probes is not None:
+                self._succeed_as_a_probe(self._probes)
+                return
+            for circuit in self._circuits:
+                circuit.succeeded(None)
 
-    def failed(self, error: ModelError) -> None:
-        """The sending failed, or its answer turned out to be a failure."""
-        if self._told:
+    def ended(self) -> None:
+        """The reply in the answer is whole and good, whatever becomes of the rest of the exchange."""
+        self.succeeded()
+        self._over = True
+
+    def failed(self, error: ModelError, *, reached: bool = True) -> None:
+        """The sending failed, or its answer turned out to be a failure. ``reached``: it is told by the error whether a
+        connection could be made; else nobody knows."""
+        if self._told or self._over:
             return
         self._told = True
         probes, self._probes = self._probes, None
         instead, self._well = self._well, False
         self.under_way = False
         for at, circuit in enumerate(self._circuits):
-            circuit.failed(error, probes[at] if probes is not None else None, instead=instead)
+            probe = probes[at] if probes is not None else None
+            if reached or circuit.model is not None:
+                circuit.failed(error, probe, instead=instead)
+            else:
+                circuit.left(probe)
         refused = not error.sent or (error.status is not None and error.status >= 400)
         if refused and self._place is not None and self._gate.limiter is not None:
             self._gate.limiter.failed(self._place)
@@ -187,12 +209,11 @@ class Passage:
             if self._place is not None and self._gate.limiter is not None:
                 self._gate.limiter.give_back(self._place)
             raise
-        self._probes = probes
+        self._probes = probes if any(probe is not None for probe in probes) else None
 
-    def _succeed(self) -> None:
-        probes = self._probes
-        for at, circuit in enumerate(self._circuits):
-            probe = probes[at] if probes is not None else None
+    def _succeed_as_a_probe(self, probes: Sequence[int | None]) -> None:
+        self._probes = None
+        for circuit, probe in zip(self._circuits, probes, strict=True):
             open_for = circuit.succeeded(probe)
             if probe is not None:
                 self._tell_of_the_circuit(circuit, open_for)

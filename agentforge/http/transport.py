@@ -38,7 +38,9 @@ class HttpRequest:
     Host, SNI and the certificate stay those of the URL, and no proxy is used, which would look it up again. What is
     ``repeatable`` is sent again where a kept connection turns out to be closed before an answer began; all else goes on
     a new one, so that it never arrives twice. ``subject`` is the model that is asked for, where the address serves
-    several: a failure of one says nothing of the others.
+    several: a failure of one says nothing of the others. Who asks for a ``judged`` one tells the ``passage`` of a good
+    answer what it turned out to be, by `Passage.ended`, `Passage.failed` or `Passage.left`; of a stream also by
+    `Passage.begun`.
     """
 
     method: str
@@ -49,6 +51,7 @@ class HttpRequest:
     connect_to: str | None = None
     repeatable: bool = True
     subject: str = ""
+    judged: bool = False
 
 
 @dataclass(slots=True)

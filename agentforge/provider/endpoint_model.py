@@ -108,13 +108,17 @@ class EndpointModel:
 
     @contextmanager
     def _judging(self, answer: HttpResponse) -> Iterator[None]:
-        """What is raised within is what a good status turned out to be: the circuit of the model learns of it."""
+        """Within it is found out what a good status turned out to be: the circuit of the model learns of it. The
+        request is to be a ``judged`` one."""
+        passage = answer.passage
         try:
             yield
-        except ModelError as error:
-            if answer.passage is not None:
-                answer.passage.failed(error)
+        except BaseException as error:
+            if passage is not None:
+                passage.failed(error) if isinstance(error, ModelError) else passage.left()
             raise
+        if passage is not None:
+            passage.ended()
 
     def _settle(self, answer: HttpResponse | HttpStream, usage: TokenUsage) -> None:
         """What a reply cost, for the rate limit."""

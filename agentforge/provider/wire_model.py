@@ -42,6 +42,7 @@ from agentforge.provider.whole_reply import events_of
 from agentforge.provider.wire import Answering, Decoder, Head, Wire
 
 if TYPE_CHECKING:
+    from agentforge.http import Passage
     from agentforge.model.schema_calling import SchemaToolModel
 
 __all__ = ("WireModel",)
@@ -175,8 +176,14 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
             return await self._collected(request, encoder)
         sent, answering = self._prepare(request, encoder, stream=False)
         answer = await self._http.send(sent)
-        with self._judging(answer):
+        # As `_judging` does, without its cost.
+        passage = cast("Passage", answer.passage)
+        try:
             response = self._decode(answer.content, answering, answer.headers)
+        except BaseException as error:
+            passage.failed(error) if isinstance(error, ModelError) else passage.left()
+            raise
+        passage.ended()
         return self._finished(self._with_cost(response, self._name_in(request)), answer)
 
     async def _collected(self, request: ChatRequest, encoder: RequestEncoder) -> ChatResponse:
@@ -197,18 +204,31 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
                 )
             chunks = aiter(answer.chunks)
             begun = await _beginning(chunks, self._max_body_bytes)
-            for notice in _notices(answer):
-                yield notice
+            passage = cast("Passage", answer.passage)
             if not self._wire.STREAMS_JSON and begun.lstrip(_BLANK)[:1] in (b"{", b"["):
                 # A server that does not stream answers whole, whatever it calls that.
                 content = await self._whole(answer, chunks, begun)
                 response = self._with_cost(self._decode(content, answering, answer.headers), asked)
+                passage.ended()
+                for notice in _notices(answer):
+                    yield notice
                 for event in events_of(self._finished(response, answer)):
                     yield event
                 return
             decoder = self._decoder(answering, answer.status, answer.headers)
             try:
-                for event in self._with_costs(decoder.feed(begun), asked):
+                first = decoder.feed(begun)
+                # A comment line may come for long before an error does: it says nothing yet.
+                while not first and decoder.failure is None and not decoder.ended:
+                    chunk = await anext(chunks, None)
+                    if chunk is None:
+                        break
+                    first = decoder.feed(chunk)
+                if decoder.failure is None and (first or decoder.ended):
+                    passage.begun()
+                for notice in _notices(answer):
+                    yield notice
+                for event in self._with_costs(first, asked):
                     yield event
                 if decoder.failure is None and not decoder.ended:
                     async for chunk in chunks:
@@ -222,7 +242,9 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
                 if decoder.partial_text and "partial_text" not in error.details:
                     error.details = {**error.details, "partial_text": decoder.partial_text}
                 raise
-            for event in self._with_costs(decoder.finish(), asked):
+            last = decoder.finish()
+            passage.ended()  # what is read below is only the rest of the exchange
+            for event in self._with_costs(last, asked):
                 if type(event) is ResponseDone:
                     event.response = self._finished(event.response, answer)
                 yield event
@@ -231,9 +253,12 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
 
     def _finished(self, response: ChatResponse, answer: HttpResponse | HttpStream) -> ChatResponse:
         """The response with what its request's way has to tell, whose cost the rate limit now knows."""
-        self._settle(answer, response.token_usage)
-        told = _notices(answer)
-        return replace(response, notices=(*told, *response.notices)) if told else response
+        if self._limiter is not None:
+            self._settle(answer, response.token_usage)
+        passage = answer.passage
+        if passage is None or not passage.notices:
+            return response
+        return replace(response, notices=(*_notices(answer), *response.notices))
 
     def _with_cost(self, response: ChatResponse, asked: str) -> ChatResponse:
         usage = priced(response.token_usage, response.model_name, self._prices, asked=asked)
@@ -286,7 +311,7 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
             if not notices:
                 self._plain = head, answering
         url = self._address(head, stream=stream)
-        return HttpRequest("POST", url, self._headers, encoded.body, self._timeouts, subject=head.model), answering
+        return HttpRequest("POST", url, self._headers, encoded.body, self._timeouts, None, True, head.model, True), answering
 
     def _address(self, head: Head[Any], *, stream: bool) -> str:
         base = head.base_url or self._base_url

@@ -288,6 +288,16 @@ def test_what_the_wire_sets_no_custom_parameter_may_set(name: str) -> None:
         body_of("q", ChatRequestParameters(custom_parameters={name: "x"}))
 
 
+@pytest.mark.parametrize("name", ["enable_thinking", "incremental_output", "preserve_thinking"])
+@pytest.mark.parametrize("value", ["yes", 1])
+def test_switches_of_the_vendor_are_true_or_false(name: str, value: object) -> None:
+    """As what is sent and read hangs on them."""
+    with pytest.raises(ConfigurationError, match=f"{name} must be true or false") as caught:
+        body_of("q", ChatRequestParameters(custom_parameters={name: value}))
+    assert caught.value.next_step
+    assert name not in parameters_of(ChatRequestParameters(custom_parameters={"top_k": 2}))
+
+
 def test_response_formats() -> None:
     """An object, or one of a schema, which is sent as it is; nothing is said of texts."""
     schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "integer"}}}

@@ -82,9 +82,12 @@ def test_fields_of_the_server_stand_in_every_request(
         ({"messages": []}, "'messages' as a custom parameter"),
         ({"model": "other"}, "'model' as a custom parameter"),
         ({"tools": {}}, "tools must be a list"),
+        ({"top_k": 40}, "top_k has no effect there"),
+        ({"keep_alive": 5, "num_ctx": 40}, "num_ctx has no effect there"),
     ],
 )
 def test_what_the_wire_sets_itself_is_refused(custom: dict[str, Any], what: str) -> None:
+    """And so is what the server would pass over where it stands."""
     with pytest.raises((ConfigurationError, UnsupportedFeatureError)) as caught:
         asked(custom_parameters=custom)
     assert what in caught.value.message and caught.value.next_step

@@ -107,7 +107,9 @@ class OpenAiEmbeddingModel(EndpointModel):
             if self._dimensions is not None:
                 body["dimensions"] = self._dimensions
             answer = await self._http.send(
-                HttpRequest("POST", self._url, self._headers, dump_bytes(body), self._timeouts, subject=self._model)
+                HttpRequest(
+                    "POST", self._url, self._headers, dump_bytes(body), self._timeouts, subject=self._model, judged=True
+                )
             )
             with self._judging(answer):
                 made, cost, answered_by = self._decode(answer.content, answer.headers, len(batch))

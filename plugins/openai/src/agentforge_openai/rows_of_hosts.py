@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentforge.model import ModelProfile
+from agentforge_openai import subsets
 from agentforge_openai.profile import VendorRow
 
 __all__ = (
@@ -200,7 +201,8 @@ LITELLM = replace(
 OLLAMA = VendorRow(
     name="ollama",
     base_url="http://localhost:11434/v1",
-    key_variable="OLLAMA_API_KEY",
+    # No variable: a key of the cloud must not reach a server of one's own by default.
+    schemas=subsets.OLLAMA,
     replay_fields=("reasoning",),
     image_urls=False,
     capabilities=ModelProfile(

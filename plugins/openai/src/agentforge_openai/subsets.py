@@ -1,4 +1,4 @@
-"""What strict modes of these vendors take of JSON Schema, as data.
+"""What strict modes of these vendors take of JSON Schema, and what others take of any tool, as data.
 
 They differ more by date than by kind: the first strict mode knew no bounds and small schemas, and its followers kept
 that when it grew.
@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agentforge.tool.spec import PORTABLE, STANDARD, SubsetLimits
 
-__all__ = ("AZURE", "DEEPSEEK", "KIMI", "OPENAI")
+__all__ = ("AZURE", "DEEPSEEK", "KIMI", "OLLAMA", "OPENAI")
 
 OPENAI = replace(STANDARD, name="openai")
 """The vendor's own page: bounds, patterns, nine formats, references and recursion, 5,000 properties in 10 levels."""
@@ -40,14 +40,31 @@ DEEPSEEK = replace(
 KIMI = replace(
     PORTABLE,
     name="mfjs",
+    allowed=frozenset(
+        {"additionalProperties", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}
+    ),
     optional="stay",
     references="$defs",
     recursion=True,
     type_lists="none",
     enum_types=frozenset({"string", "integer", "number"}),
     empty_objects=True,
+    refused_names=frozenset({"$defs", "$ref", "additionalProperties", "anyOf", "required"}),
+    limits=SubsetLimits(),
+)
+"""The vendor's own page of its flavour and its validator (MoonshotAI/walle), which its server holds every tool to: one
+type a schema and inside of the branches of ``anyOf``, definitions at the root, enums of texts and numbers, bounds;
+patterns, formats and tuples are unknown, and some names of keywords can be no property's."""
+
+OLLAMA = replace(
+    PORTABLE,
+    name="ollama",
+    optional="stay",
+    type_lists="all",
+    empty_objects=True,
+    says_closed=False,
     any_value=True,
     limits=SubsetLimits(),
 )
-"""The vendor's own page of its flavour, which its server holds every tool to: one type a schema and inside of the
-branches of ``anyOf``, definitions at the root, enums of texts and numbers; formats, tuples and bounds are unknown."""
+"""What the server keeps of a tool on either of its ways (``api/types.go``): it reads one into a structure with these
+few members and drops every other without a word. A ``$ref`` is dropped outside of ``items``, so all are written out."""

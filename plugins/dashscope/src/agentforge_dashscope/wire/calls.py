@@ -18,12 +18,14 @@ __all__ = ("CallCollector", "RawCall")
 class RawCall:
     """A call as it came."""
 
-    __slots__ = ("arguments", "id", "name")
+    __slots__ = ("arguments", "closes", "id", "name")
 
     def __init__(self, arguments: Growing) -> None:
         self.id = ""
         self.name = ""
         self.arguments = arguments
+        #: Whether the last piece of them ended as an object does.
+        self.closes = False
 
     def tool(self, answering: Answering) -> str:
         """Our name of the tool that is called."""
@@ -78,6 +80,8 @@ class CallCollector:
             self._by_id.setdefault(identity, position)
         if name and name != call.name:
             call.name = name if self._repeats else call.name + name
+        if text:
+            call.closes = text.rstrip().endswith("}")
         return call.arguments.add(text)
 
     def _position(self, index: object, identity: str, name: str, text: str, place: int) -> int:
@@ -100,7 +104,7 @@ class CallCollector:
 
     def _is_whole(self, at: int) -> bool:
         """Whether nothing can follow in the arguments of this call."""
-        return is_object(self.calls[at].arguments.text())
+        return self.calls[at].closes and is_object(self.calls[at].arguments.text())
 
     def _is_another(self, at: int, identity: str) -> bool:
         return bool(identity and self.calls[at].id) and identity != self.calls[at].id

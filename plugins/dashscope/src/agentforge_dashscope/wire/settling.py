@@ -15,7 +15,7 @@ def settle_generation(
 ) -> Settled:
     """The parameters as this endpoint can take them; ``reserved`` are fields that no custom parameter may set. Raises
     `UnsupportedFeatureError`."""
-    for name in ("incremental_output", "preserve_thinking"):
+    for name in ("enable_thinking", "incremental_output", "preserve_thinking"):
         said = parameters.custom_parameters.get(name)
         if said is not None and not isinstance(said, bool):
             raise ConfigurationError(

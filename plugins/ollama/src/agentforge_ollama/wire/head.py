@@ -12,6 +12,32 @@ from agentforge_ollama.wire.shape import OllamaTurnShape
 
 __all__ = ("encode_head",)
 
+#: What the server reads among its options only; beside them it would pass it over without a word.
+_OPTIONS = frozenset(
+    {
+        "draft_num_predict",
+        "frequency_penalty",
+        "main_gpu",
+        "min_p",
+        "num_batch",
+        "num_ctx",
+        "num_gpu",
+        "num_keep",
+        "num_predict",
+        "num_thread",
+        "presence_penalty",
+        "repeat_last_n",
+        "repeat_penalty",
+        "seed",
+        "stop",
+        "temperature",
+        "top_k",
+        "top_p",
+        "typical_p",
+        "use_mmap",
+    }
+)
+
 
 def encode_head(
     settled: Settled,
@@ -66,6 +92,11 @@ def _options(settled: Settled) -> dict[str, object]:
 
 def _custom_options(custom: dict[str, object]) -> Mapping[str, object]:
     given = custom.pop("options", None)
+    if misplaced := sorted(_OPTIONS.intersection(custom)):
+        raise ConfigurationError(
+            f"custom_parameters.{misplaced[0]} has no effect there: it is one of the options of this API",
+            next_step=f"Give custom_parameters: {{options: {{{misplaced[0]}: …}}}}.",
+        )
     if given is None:
         return {}
     if not isinstance(given, Mapping):

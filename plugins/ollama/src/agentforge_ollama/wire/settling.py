@@ -1,21 +1,34 @@
-"""What was asked against what the endpoint can do, in what this form has of its own: how thinking is switched."""
+"""What was asked against what the endpoint can do, in what this form has of its own: how thinking is switched, and that
+nothing can make it choose a tool."""
 
 from __future__ import annotations
 
 import re
 
+from agentforge.errors import UnsupportedFeatureError
 from agentforge.model import ChatRequestParameters, Notice
 from agentforge.provider import Endpoint, Settled, leave_out, policy_setting, settle
 from agentforge_ollama.rows import OllamaRow
 
 __all__ = ("settle_chat",)
 
+_FORCED = ("tool_choice.required", "tool_choice.tool")
+
 
 def settle_chat(
     parameters: ChatRequestParameters, endpoint: Endpoint[OllamaRow], *, reserved: tuple[str, ...]
 ) -> Settled:
     """The parameters as this endpoint can take them; ``think`` is in ``extra``. Raises `UnsupportedFeatureError`."""
-    settled = settle(parameters, endpoint, thinking=False, reserved=reserved)
+    try:
+        settled = settle(parameters, endpoint, thinking=False, reserved=reserved)
+    except UnsupportedFeatureError as error:
+        feature = str(error.details.get("feature"))
+        if feature in _FORCED:  # no override adds what the API has no word for
+            error.next_step = (
+                "Use tool_choice='auto' and say in a message that the tool is to be called. With "
+                f"{policy_setting(feature, 'drop')} it is left out."
+            )
+        raise
     level = settled.parameters.reasoning_effort
     if level is None or not settled.sends_effort:
         return settled
