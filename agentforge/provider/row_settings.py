@@ -81,9 +81,10 @@ def row_settings(kind: type[EndpointRow], vendors: tuple[str, ...], subsets: tup
     return _Maker(sorted(kind.FEATURES), subsets).part(kind, own)
 
 
-def row_from(base: RowT, given: BaseModel, subsets: Mapping[str, SchemaSubset]) -> RowT:
+def row_from(base: RowT, given: BaseModel, subsets: Mapping[str, SchemaSubset], *, elsewhere: bool = False) -> RowT:
     """The row ``base`` with what was given. Mappings add to those of the row; everything else takes the place of what
-    is there. With an address of its own the row reads no variable of the one that it starts from.
+    is there. With an address of its own the row reads no variable of the one that it starts from; where it is used
+    ``elsewhere``, none of a key.
 
     Raises `ConfigurationError` for a part that the row has not, and of which too little was given.
     """
@@ -93,6 +94,8 @@ def row_from(base: RowT, given: BaseModel, subsets: Mapping[str, SchemaSubset]) 
     if moved:
         own = {each.name: each.default for each in fields(type(base)) if each.name in _PLACE}
         changes = {**own, **_KEY, **changes}
+    elif elsewhere:
+        changes = {**_KEY, **changes}
     return replace(base, **changes)
 
 

@@ -45,7 +45,7 @@ class VendorTable(Generic[Row]):
         if vendor is None:
             vendor = self._at(base_url) if base_url else self.default
         if isinstance(vendor, Mapping):
-            return self.derived(vendor)
+            return self.derived(vendor, base_url=base_url)
         if not isinstance(vendor, str):
             return vendor
         try:
@@ -76,7 +76,7 @@ class VendorTable(Generic[Row]):
         nobody's.
         """
         if isinstance(vendor, Mapping):
-            return self.derived(vendor, brought)
+            return self.derived(vendor, brought, base_url=base_url)
         if vendor is None and base_url and (origin := _origin(base_url)) is not None:
             vendor = next(
                 (
@@ -92,10 +92,17 @@ class VendorTable(Generic[Row]):
             return self.made(vendor, brought[vendor])
         raise self._unknown(vendor, [*self.rows, *brought], "name the plugin that brings one in 'plugins' of the file")
 
-    def derived(self, given: Mapping[str, object], brought: Mapping[str, Mapping[str, object]] = _NOBODY) -> Row:
+    def derived(
+        self,
+        given: Mapping[str, object],
+        brought: Mapping[str, Mapping[str, object]] = _NOBODY,
+        *,
+        base_url: str | None = None,
+    ) -> Row:
         """The row that a mapping describes: ``name`` is what it is called, ``like`` the row that it starts from (unset:
         `other`), and all else are fields of the row. Mappings add to those of that row, anything else takes the place
-        of what is there; a row that moves to another address reads no variable of the one that it starts from.
+        of what is there; a row that moves to another address, its own or the ``base_url`` that it is used with, reads no
+        variable of a key of the one that it starts from.
 
         Raises `ConfigurationError` for a field or a value that cannot be, and for a name that a row has already.
         """
@@ -115,7 +122,9 @@ class VendorTable(Generic[Row]):
             base = self.rows[like]
         else:
             raise self._unknown(like, [*self.rows, *brought], "leave 'like' out of the vendor")
-        return row_from(base, read, self._subsets())
+        moved = base_url is not None and base.base_url is not None
+        elsewhere = moved and _origin(base_url) not in _origins(base.base_url, base.further_base_urls)
+        return row_from(base, read, self._subsets(), elsewhere=elsewhere)
 
     def made(self, name: str, given: Mapping[str, object]) -> Row:
         """The row that a plugin brings: the fields of a row, or of ``like`` and what differs from that. Raises

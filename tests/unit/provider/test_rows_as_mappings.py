@@ -114,6 +114,27 @@ def test_a_row_that_moves_takes_no_key_with_it(given: dict[str, Any], expected: 
     assert (row.base_url_variable, row.key_variable, row.key_required, row.further_base_urls) == expected
 
 
+@pytest.mark.parametrize(
+    ("base_url", "expected"),
+    [
+        (None, ("HOUSE_KEY", True)),
+        ("https://eu.house.example/v1", ("HOUSE_KEY", True)),
+        ("https://desk.example/v1", (None, False)),
+        ("http://api.house.example/v1", (None, False)),
+        ("https://api.house.example:8443/v1", (None, False)),
+    ],
+)
+def test_a_row_that_is_used_elsewhere_takes_no_key_with_it(base_url: str | None, expected: tuple[Any, ...]) -> None:
+    """The address of the bean decides as well as one of the row."""
+    row = TABLE.row({"like": "house", "name": "desk"}, base_url=base_url)
+    named = TABLE.named({"like": "house", "name": "desk"}, {}, base_url)
+    assert isinstance(named, Row)
+    assert (row.key_variable, row.key_required) == expected == (named.key_variable, named.key_required)
+
+    own = TABLE.row({"like": "house", "name": "desk", "key_variable": "DESK_KEY"}, base_url=base_url)
+    assert own.key_variable == "DESK_KEY"
+
+
 def test_what_a_provider_wants_back_is_kept_apart_by_the_name() -> None:
     assert provider_id(derived(), "https://llm.example/v1") == "desk@llm.example/v1"
     assert provider_id(derived(like="house"), "https://api.house.example/v1") == "desk"
