@@ -100,5 +100,6 @@ def memory_of(client: ChatClient) -> ChatMemory | None:
 
 def model_name(client: ChatClient) -> str:
     """What to call the client's model; one that is made for each run has no name between runs."""
-    profile = getattr(client.model, "profile", None)
-    return profile.name if profile is not None else "one for each turn"
+    from agentforge.model.chat_model import label_of
+
+    return label_of(client.model) if hasattr(client.model, "profile") else "one for each turn"

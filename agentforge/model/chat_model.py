@@ -10,7 +10,7 @@ from agentforge.model.profile import ModelProfile
 from agentforge.model.request import ChatRequest
 from agentforge.model.response import ChatResponse
 
-__all__ = ("ChatModel",)
+__all__ = ("ChatModel", "label_of")
 
 
 @runtime_checkable
@@ -34,3 +34,10 @@ class ChatModel(Protocol):
     async def aclose(self) -> None:
         """Release connections; safe to call twice."""
         ...
+
+
+def label_of(model: ChatModel) -> str:
+    """What to call a model where several may be meant: its name and, in parentheses, the vendor's row; the name of its
+    profile where it has no other."""
+    name = getattr(model, "model_name", None)
+    return f"{name} ({model.profile.name})" if isinstance(name, str) and name else model.profile.name

@@ -28,7 +28,7 @@ from agentforge.errors import (
     UnsupportedFeatureError,
 )
 from agentforge.masking import Secrets
-from agentforge.model.chat_model import ChatModel
+from agentforge.model.chat_model import ChatModel, label_of
 from agentforge.model.events import ChatEvent, Notice, ResponseDone
 from agentforge.model.profile import ModelProfile
 from agentforge.model.request import ChatRequest
@@ -173,22 +173,22 @@ class FallbackChatModel:
         if fits and len(failures) < len(self.members):
             return True
         for member, earlier in zip(self.members, failures[:-1], strict=False):
-            error.add_note(f"before it, model {member.profile.name!r} failed: [{earlier.code}] {earlier.message}")
+            error.add_note(f"before it, model {label_of(member)!r} failed: [{earlier.code}] {earlier.message}")
         return False
 
     def _notice(self, failures: Sequence[ModelError]) -> Notice | None:
         if not failures:
             return None
-        answering = self.members[len(failures)].profile.name
+        answering = label_of(self.members[len(failures)])
         failed = [
-            {"model": member.profile.name, "code": error.code}
+            {"model": label_of(member), "code": error.code}
             for member, error in zip(self.members, failures, strict=False)
         ]
         words = ", ".join(f"{each['model']} ({each['code']})" for each in failed)
         return Notice("model_fallback", f"{answering} answered in the place of {words}", {"failed": failed})
 
     def __repr__(self) -> str:
-        return f"FallbackChatModel({', '.join(member.profile.name for member in self.members)})"
+        return f"FallbackChatModel({', '.join(map(label_of, self.members))})"
 
 
 def _noted(response: ChatResponse, notice: Notice | None) -> ChatResponse:

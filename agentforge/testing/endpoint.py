@@ -55,8 +55,9 @@ class EndpointRequest:
 
 
 class ScriptedEndpoint:
-    """Serves scripted turns, plain or streamed as each request asks, in the form that its path stands for:
-    ``POST {base_url}/chat/completions``, ``POST {base_url}/responses`` or ``POST {base_url}/messages``.
+    """Serves scripted turns, plain or streamed as each request asks, in the form that the end of its path stands for:
+    ``/chat/completions``, ``/responses``, ``/messages``, ``:generateContent``, ``:streamGenerateContent``,
+    ``/api/chat`` or ``/generation``, each by ``POST`` below ``base_url``.
 
     Use it as an async context manager, or as a plain one, which runs it on a thread of its own. The n-th request gets
     the n-th turn (see `read_endpoint_turn` for faults); further ones get an error with status 400 that no client

@@ -215,3 +215,21 @@ async def test_a_stream_without_a_response_is_a_failure_as_any() -> None:
     assert isinstance(events[-1], ResponseDone)
     with pytest.raises(StreamTruncatedError):
         await events_of(FallbackChatModel([Silent([]), named("b", "Hello.")]))
+
+
+class Called(ScriptedChatModel):
+    """A model with a name, as those behind an endpoint have."""
+
+    def __init__(self, name: str, *turns: Any) -> None:
+        super().__init__(turns, profile=ModelProfile(name="generic"))
+        self.model_name = name
+
+
+async def test_models_of_one_vendor_are_told_apart() -> None:
+    model = FallbackChatModel([Called("large", OverloadedError("busy")), Called("small", "22 degrees.")])
+    response = await model.chat(REQUEST)
+
+    [notice] = response.notices
+    assert notice.message == "small (generic) answered in the place of large (generic) (AF308)"
+    assert notice.details["failed"] == [{"model": "large (generic)", "code": "AF308"}]
+    assert repr(model) == "FallbackChatModel(large (generic), small (generic))"
