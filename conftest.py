@@ -91,7 +91,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 def read_installed_plugins_once() -> None:
     """Keep what is installed, which every application reads anew: the metadata of all distributions. A test that
     changes where they are looked for, or by what, has them looked for."""
-    manager = importlib.import_module("agentforge.plugin.manager")
+    manager: Any = importlib.import_module("agentforge.plugin.manager")
     discover, path, reader = manager.discover, list(sys.path), importlib.metadata.entry_points
     known = functools.cache(discover)
 

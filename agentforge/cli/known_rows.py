@@ -52,12 +52,15 @@ def vendor_names(plugins: Plugins, kind: BeanType) -> Mapping[str, str]:
 
 
 def known_rows(plugins: Plugins, *, told: Callable[[str], object] = lambda text: None) -> Iterator[KnownRow]:
-    """All vendors of all types, in their order. One that is wrong is left out, and ``told`` is told of it."""
+    """All vendors of all types that have the API of the type, and the row of an endpoint that nobody knows, in their
+    order. One that is wrong is left out, and ``told`` is told of it."""
     for kind in chat_types(plugins):
         for vendor, plugin in vendor_names(plugins, kind).items():
             table: Any = kind.settings.VENDORS  # type: ignore[attr-defined]
             try:
                 row = table.row(table.named(vendor, plugins.vendor_profiles(table.family)))
+                if vendor != table.other and not kind.settings.offers(row):  # type: ignore[attr-defined]
+                    continue
                 model = model_of_row(plugins, kind, vendor)
             except (AgentForgeError, ValueError) as error:
                 told(f"the vendor {vendor!r} of {kind.name} is left out: {getattr(error, 'message', error)}")

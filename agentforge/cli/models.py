@@ -4,7 +4,7 @@ what each can do."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,14 +110,15 @@ def _named(bean: PlannedBean) -> str | None:
 
 def _profiles(options: argparse.Namespace, console: Console) -> int:
     from agentforge.cli.known_rows import known_rows
+    from agentforge.cli.row_words import CAPABILITY_HEADS, PLACE_HEADS, capability_words, place_words
 
     plugins = _plugins(options, console)
     rows = list(known_rows(plugins, told=lambda text: console.say(f"warning: {text}", style="yellow")))
     if console.json:
         console.data([_row_data(row) for row in rows])
         return 0
-    head = ("vendor", "type", "tools", "tool_choice", "parallel", "strict", "formats", "with tools", "replay")
-    console.out(table(head, [_cells(row) for row in rows]))
+    head = ("vendor", "type", *CAPABILITY_HEADS, *PLACE_HEADS)
+    console.out(table(head, [(row.vendor, row.type_name, *capability_words(row), *place_words(row)) for row in rows]))
     return 0
 
 
@@ -156,23 +157,3 @@ def _plain(value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
     return dict(value) if isinstance(value, Mapping) else value
-
-
-def _cells(row: KnownRow) -> Sequence[str]:
-    from agentforge.cli.probing.said import claim, claim_of_choice
-
-    profile = row.profile
-    choices = [
-        mode for mode in ("auto", "none", "required", "tool", "allowed") if claim_of_choice(profile, mode) == "yes"
-    ]
-    return (
-        row.vendor,
-        row.type_name,
-        profile.tool_mode,
-        " ".join(choices) or "-",
-        profile.parallel_tool_calls,
-        claim(profile, "strict_tools", profile.strict_tools),
-        " ".join(sorted(profile.response_formats - {"text"})) or "-",
-        claim(profile, "response_format_with_tools", profile.response_format_with_tools),
-        " ".join(sorted(profile.replay)) or "-",
-    )

@@ -12,7 +12,7 @@ from agentforge.cli.console import Console
 from agentforge.cli.ending import run_in_order
 from agentforge.cli.text import count, table
 from agentforge.cli.usage import Parser, UsageError, near_miss
-from agentforge.errors import AgentForgeError, ConfigurationError, ModelError
+from agentforge.errors import ConfigurationError
 from agentforge.masking import Secrets
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ async def _probe(options: argparse.Namespace, console: Console) -> int:
     from agentforge.cli.probing.claims import Claims
     from agentforge.cli.probing.found import NoAnswer
     from agentforge.cli.probing.session import Session, chosen
+    from agentforge.cli.probing.steps import with_step
     from agentforge.container.alone import one_bean_alone
     from agentforge.model import ChatModel
 
@@ -115,8 +116,8 @@ async def _probe(options: argparse.Namespace, console: Console) -> int:
         try:
             verdicts = await session.run()
         except NoAnswer as end:
-            raise _with_step(end.error, bean) from None
-        return _end(app, bean, model, asker, verdicts, target, console)
+            raise with_step(end.error, bean, options.timeout) from None
+        return await _end(app, bean, model, asker, verdicts, target, console)
 
 
 def _announce(
@@ -151,16 +152,7 @@ def _progress(number: int, total: int, verdict: Verdict, console: Console) -> No
     console.say(f"{number:>3}/{total} {name}: {status}", style="yellow" if verdict.agrees is False else "dim")
 
 
-def _with_step(error: Exception, bean: PlannedBean) -> Exception:
-    """The error that ended it, with the bean as its place and what to do."""
-    if isinstance(error, AgentForgeError):
-        error.location = error.location or f"bean '{bean.id}', {bean.mark}"
-        if error.next_step is None and isinstance(error, ModelError):
-            error.next_step = "Correct the bean's settings; agentforge explain shows where each one comes from."
-    return error
-
-
-def _end(
+async def _end(
     app: AgentForge,
     bean: PlannedBean,
     model: ChatModel,
@@ -170,11 +162,11 @@ def _end(
     console: Console,
 ) -> int:
     differing = [verdict for verdict in verdicts if verdict.agrees is False]
-    use = None
+    written = None
     if target is not None:
         from agentforge.cli.probing.writing import write_row
 
-        use = write_row(app, bean, model, asker, verdicts, target, console)
+        written = await write_row(app, bean, model, asker, verdicts, target, console)
     if console.json:
         console.data(
             {
@@ -186,7 +178,8 @@ def _end(
                 "agrees": not differing,
                 "requests": asker.sent,
                 "capabilities": [_data(verdict) for verdict in verdicts],
-                "file": str(target) if target is not None else None,
+                "file": str(target) if written is not None else None,
+                "not_in_file": list(written.left_out) if written is not None else [],
             }
         )
     else:
@@ -196,10 +189,14 @@ def _end(
         ]
         console.out(console.secrets.mask(table(("capability", "profile", "found", "note"), rows)))
         console.out(_summary(verdicts, asker))
-        if target is not None:
-            console.out(f"{target}: written")
-    if use is not None:
-        console.say(f"next: {use}")
+        if written is not None:
+            console.out(f"{target}: written{'' if differing else ', though nothing differs from the profile'}")
+    if written is not None:
+        if written.left_out and not console.json:
+            console.say(f"the row cannot say this: {', '.join(written.left_out)}", style="yellow")
+        console.say(f"next: {written.use}")
+    elif target is not None:
+        console.say(f"{target}: not written, as nothing was found that a row could say", style="yellow")
     return 1 if differing else 0
 
 

@@ -117,6 +117,7 @@ class _Compiler:
             reporter=self._reporter,
             secrets=self._secrets,
             inside=self._layers.folder if self._layers.trust == "data" else None,
+            vendor_profiles=self._catalogue.plugins.vendor_profiles,
         )
         self._reporter.raise_if_any()
         return Plan(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from agentforge.config import Mark, Reporter, mark_of
 from agentforge.config.codes import BAD_VALUE
@@ -28,9 +29,11 @@ def run_checks(
     reporter: Reporter,
     secrets: Secrets,
     inside: Path | None = None,
+    vendor_profiles: Callable[[str], Mapping[str, Any]],
 ) -> None:
     """Ask the type of every bean that has no faults so far; ``whole`` are those whose component is known,
-    ``inside`` the folder that a stranger's files may not leave.
+    ``inside`` the folder that a stranger's files may not leave; ``vendor_profiles`` gives the vendors that plugins
+    bring.
 
     A check that raises is reported as a fault of its type.
     """
@@ -46,13 +49,27 @@ def run_checks(
     shared: dict[object, object] = {}
     for draft in list(known.drafts.values()):
         kind = draft.bean_type
-        if kind is None or kind.check is None or draft.settings is None:
+        if kind is None or draft.settings is None:
+            continue
+        common = getattr(draft.settings, "findings", None) if hasattr(kind.settings, "findings") else None
+        if kind.check is None and common is None:
             continue
         if kind.component is not None and draft.id not in whole:
             continue
-        context = CheckContext(draft.id, folder_of(draft.mark), components, environment, look_up, shared, inside=inside)
+        context = CheckContext(
+            draft.id,
+            folder_of(draft.mark),
+            components,
+            environment,
+            look_up,
+            shared,
+            inside=inside,
+            vendor_profiles=vendor_profiles,
+        )
         try:
-            for finding in kind.check(draft.settings, context) or ():
+            for finding in (common(context) or ()) if common is not None else ():
+                _report(draft, finding, reporter, secrets)
+            for finding in (kind.check(draft.settings, context) or ()) if kind.check is not None else ():
                 _report(draft, finding, reporter, secrets)
             draft.arranged = dict(context.arranged)
         except AgentForgeError as error:

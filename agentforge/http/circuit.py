@@ -309,7 +309,7 @@ class Circuit:
             f"nothing is sent to {self.name}: its circuit opened {_seconds(since)} ago, as {words}",
             opened_by=opened_by,
             retry_after=wait,
-            next_step=f"{step}; a fallback model answers in the meantime.",
+            next_step=f"{step}; a fallback model would answer in the meantime.",
             details={"endpoint": self.endpoint, "model": self.model, "state": state, "since_seconds": round(since, 3)},
         )
 

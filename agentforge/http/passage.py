@@ -55,7 +55,19 @@ class Gate:
 class Passage:
     """One request's way, over all its sendings: `enter` before each, then `succeeded`, `failed` or `left`."""
 
-    __slots__ = ("_circuits", "_gate", "_over", "_place", "_probes", "_size", "_told", "_well", "notices", "under_way", "waited")
+    __slots__ = (
+        "_circuits",
+        "_gate",
+        "_over",
+        "_place",
+        "_probes",
+        "_size",
+        "_told",
+        "_well",
+        "notices",
+        "under_way",
+        "waited",
+    )
 
     def __init__(self, gate: Gate, circuits: Sequence[Circuit], size: int) -> None:
         self._gate = gate

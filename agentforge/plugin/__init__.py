@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from agentforge.plugin.parameter import Need
     from agentforge.plugin.price_settings import PriceSettings, price_rows
     from agentforge.plugin.reference import Qualifier, Ref, RefField, references_of
+    from agentforge.plugin.refused import Judge, refused_parameters
     from agentforge.plugin.request_settings import ParameterSettings
     from agentforge.plugin.root_file_only import RootFileOnly
     from agentforge.plugin.source_names import known_tool_names
@@ -74,6 +75,7 @@ _HOME = {
     "Field": "bean_settings",
     "Finding": "checking",
     "Found": "discovery",
+    "Judge": "refused",
     "Need": "parameter",
     "NotFound": "catalogue",
     "ParameterSettings": "request_settings",
@@ -99,6 +101,7 @@ _HOME = {
     "known_tool_names": "source_names",
     "price_rows": "price_settings",
     "references_of": "reference",
+    "refused_parameters": "refused",
     "view_of": "builtin_views",
     "viewed_names": "builtin_views",
 }
@@ -122,6 +125,7 @@ __all__ = (
     "Field",
     "Finding",
     "Found",
+    "Judge",
     "Need",
     "NotFound",
     "ParameterSettings",
@@ -147,6 +151,7 @@ __all__ = (
     "known_tool_names",
     "price_rows",
     "references_of",
+    "refused_parameters",
     "view_of",
     "viewed_names",
 )

@@ -3,7 +3,7 @@ model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from agentforge.advisor import Advisor
@@ -17,6 +17,7 @@ from agentforge.plugin.builtin_tools import PythonTools
 from agentforge.plugin.checking import CheckContext, Finding
 from agentforge.plugin.observing import interceptors_of, observer_of
 from agentforge.plugin.reference import Ref
+from agentforge.plugin.refused import judge_of, refused_parameters
 from agentforge.plugin.request_settings import MessageSettings, ParameterSettings, ToolChoiceSetting, tool_choice_of
 from agentforge.plugin.source_names import known_tool_names
 from agentforge.tool import ToolSource
@@ -175,13 +176,14 @@ def check_tool_service(settings: ToolServiceSettings, context: CheckContext) -> 
 
 
 def check_chat_client(settings: ChatClientSettings, context: CheckContext) -> Iterator[Finding]:
-    """As `check_tool_service`; advisors that cannot stand in one chain; and a ``tool_choice`` that names no tool, where
-    all sources are known."""
+    """As `check_tool_service`; advisors that cannot stand in one chain; parameters that the model always refuses; and a
+    ``tool_choice`` that names no tool, where all sources are known."""
     known, all_known, findings = _known_tools(settings, context)
     names = known if all_known else None
     yield from findings
     yield from check_advisors(settings.advisors, context, tool_calling=settings.tool_calling)
     yield from check_searches(settings.advisors, known, context, all_known=all_known)
+    yield from _refused_by_the_model(settings, context, names)
     if settings.advisors:
         return  # which may offer tools of their own
     path, given = "tool_choice", settings.tool_choice
@@ -197,6 +199,19 @@ def check_chat_client(settings: ChatClientSettings, context: CheckContext) -> It
         yield Finding(f"'tool_choice' names {wanted[0]!r}, and no tool of this client has that name", path, near)
     elif choice.forces_a_call and names == {}:
         yield Finding("'tool_choice' asks for a call, and this client has no tools", path, step)
+
+
+def _refused_by_the_model(
+    settings: ChatClientSettings, context: CheckContext, names: Mapping[str, str] | None
+) -> Iterator[Finding]:
+    """What the model refuses of the parameters in every request."""
+    choice = tool_choice_of(settings.tool_choice)
+    judge = None
+    if choice is not None or settings.parameters != ParameterSettings():
+        judge = judge_of(context.bean(settings.model), context)
+    if judge is not None:
+        offers = None if settings.advisors or names is None else bool(names)  # advisors may take tools away
+        yield from refused_parameters(judge, settings.parameters, at="parameters", with_tools=offers, choice=choice)
 
 
 def _known_tools(settings: ToolServiceSettings, context: CheckContext) -> tuple[dict[str, str], bool, list[Finding]]:

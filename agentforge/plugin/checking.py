@@ -2,7 +2,8 @@
 
 Declared with `BeanType.check`: a plain function of the settings and a `CheckContext` that yields `Finding`, for what
 no single setting shows, such as two tools of one name. It makes nothing and calls nothing outside; each finding
-becomes a fault at the place of the setting that it names.
+becomes a fault at the place of the setting that it names. What settings of several types have in common is found by a
+method ``findings(context)`` of theirs, which is asked as well.
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ def _nothing(value: object) -> CheckedBean | None:
     return None
 
 
+def _no_vendors(family: str) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class CheckContext:
     """What a check may look at beside the settings, in which every bean is a stand-in that only `bean` can read.
@@ -60,7 +65,8 @@ class CheckContext:
     are the variables, ``.env`` below them. ``shared`` is kept for all checks of one configuration, for what several of
     them find out. ``inside`` is set where the configuration is a stranger's: the folder that its files may not leave,
     which `outside` looks after. In ``arranged`` a check may note for `agentforge explain` the order that a list of
-    beans really gets: for the setting, the name of each and why it stands there.
+    beans really gets: for the setting, the name of each and why it stands there. ``vendor_profiles`` gives the vendors
+    that plugins bring for a family of wires.
     """
 
     bean_id: str
@@ -71,6 +77,7 @@ class CheckContext:
     shared: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     arranged: dict[str, Sequence[tuple[str, str]]] = field(default_factory=dict, repr=False, compare=False)
     inside: Path | None = None
+    vendor_profiles: Callable[[str], Mapping[str, Any]] = field(default=_no_vendors, repr=False)
 
     def bean(self, value: Any) -> CheckedBean | None:
         """The bean behind a setting's value; ``None`` when it could not be found, which is reported already."""

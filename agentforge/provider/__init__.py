@@ -26,6 +26,7 @@ from agentforge.provider.json_text import (
     joined_text,
     load,
     load_mended,
+    sent_arguments,
     utf8,
 )
 from agentforge.provider.names import alias_map, alias_of, call_id_of, file_name_of
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         endpoints_of,
         make_model,
     )
+    from agentforge.provider.inlining import inlined
 
 __all__ = (
     "EFFORTS",
@@ -108,6 +110,7 @@ __all__ = (
     "file_name_of",
     "header_pairs",
     "held_schema",
+    "inlined",
     "is_object",
     "joined_text",
     "leave_out",
@@ -120,6 +123,7 @@ __all__ = (
     "policy_setting",
     "profile_of",
     "provider_id",
+    "sent_arguments",
     "sent_schemas",
     "settle",
     "subset_of",
@@ -138,6 +142,7 @@ _HOME = {
     "RetrySettings": "endpoint_settings",
     "TimeoutSettings": "endpoint_settings",
     "endpoints_of": "endpoint_settings",
+    "inlined": "inlining",
     "make_model": "endpoint_settings",
     "nearest_effort": "efforts",
 }

@@ -41,7 +41,9 @@ def api_key_of(row: EndpointRow, api_key: str | None, environment: Mapping[str, 
             return None
         raise ConfigurationError(
             f"vendor {row.name!r} needs an API key and none was given",
-            next_step=f"Set the environment variable {row.key_variable}, or give api_key.",
+            next_step=f"Set the environment variable {row.key_variable}, or give api_key."
+            if row.key_variable
+            else "Give api_key, or say key_variable in its row.",
         )
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError(

@@ -13,6 +13,7 @@ from agentforge.plugin import (
     Amount,
     BeanContext,
     BeanSettings,
+    CheckContext,
     Count,
     CountFromZero,
     Field,
@@ -33,6 +34,7 @@ __all__ = (
     "TimeoutSettings",
     "endpoints_of",
     "make_model",
+    "model_to_check",
 )
 
 
@@ -230,6 +232,12 @@ def endpoints_of(settings: EndpointSettings, context: BeanContext) -> tuple[str,
     vendors = context.vendor_profiles(settings.VENDORS.family)
     model = settings.model_of(_endpoint_of(settings, settings.ca_bundle, context.environment, vendors))
     return (model.base_url,) if settings.proxy is None else ()
+
+
+def model_to_check(settings: EndpointSettings, context: CheckContext) -> Any:
+    """The model as a check may look at it; it sends nothing."""
+    vendors = context.vendor_profiles(settings.VENDORS.family)
+    return settings.model_of(_endpoint_of(settings, settings.ca_bundle, context.environment, vendors))
 
 
 def _endpoint_of(

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from agentforge.errors import ConfigurationError
-from agentforge.model import Notice
+from agentforge.errors import ConfigurationError, ToolArgumentsError
+from agentforge.model import Notice, ToolExecutionRequest
 
 __all__ = (
     "MENDED",
@@ -24,6 +24,7 @@ __all__ = (
     "joined_text",
     "load",
     "load_mended",
+    "sent_arguments",
     "utf8",
 )
 
@@ -138,6 +139,26 @@ def is_object(text: str | bytes) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def sent_arguments(call: ToolExecutionRequest) -> str:
+    """The arguments of an earlier call as they may go back: the text of a JSON object, as anything else would make
+    every later request of the conversation fail. It is the call's own where it is one; what our parser can read is sent
+    as it was read, and the rest stays visible to the model.
+
+    >>> sent_arguments(ToolExecutionRequest("c", "a", '{"x":'))
+    '{"invalid_arguments":"{\\\\"x\\\\":"}'
+    """
+    text = call.arguments
+    try:
+        if isinstance(load(text), dict):
+            return text
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return dump_text(call.arguments_as_map())
+    except ToolArgumentsError:
+        return dump_text({"invalid_arguments": text})
 
 
 def load_mended(content: str | bytes) -> tuple[Any, bool]:

@@ -11,7 +11,11 @@ from typing import NoReturn, get_args, get_type_hints
 from agentforge.errors import ConfigurationError
 from agentforge.model import Degradation, ModelProfile, ResponseFormat, ToolChoice
 
-__all__ = ("checked_overrides",)
+__all__ = ("check_form", "checked_overrides")
+
+#: What may become another way of saying the same; of the others nothing can be made by a mapping.
+_MAPPED_CHOICES = ("none", "allowed")
+_NO_MAPPING = ("tool_choice.auto", "tool_choice.required", "tool_choice.tool")
 
 
 def checked_overrides(
@@ -44,6 +48,42 @@ def checked_overrides(
         else:
             made[name] = _one_of(place, value, get_args(hints[name]))
     return made
+
+
+def check_form(made: Mapping[str, object], form: Mapping[str, tuple[object, ...]], policies: object) -> None:
+    """Refuse overrides (``made``, read already) that would change nothing: the form of the request has no place for
+    them (see `EndpointRow.FORM`), or a mapping to what does not exist. ``policies`` are those that hold then.
+
+    Raises `ConfigurationError`.
+    """
+    own = made.get("unsupported")
+    for feature in _NO_MAPPING:
+        if isinstance(own, Mapping) and own.get(feature) == "map":
+            raise ConfigurationError(
+                f"profile_overrides.unsupported.{feature} is 'map', and there is no other way to say it",
+                next_step="Write drop to leave it out with a notice, or error to refuse it.",
+            )
+    for name, known in form.items():
+        if name not in made:
+            continue
+        value = made[name]
+        beyond = sorted(value.difference(known), key=str) if isinstance(value, frozenset) else [value]
+        for each in beyond:
+            if each in known or (name == "tool_choice" and _is_mapped(each, policies)):
+                continue
+            told = str(each).lower() if isinstance(each, bool) else repr(each)
+            words = ", ".join(str(one).lower() if isinstance(one, bool) else str(one) for one in known)
+            raise ConfigurationError(
+                f"profile_overrides.{name} has {told}, and this API has no field to ask for it: whatever the model can "
+                "do, it would not be told",
+                next_step=f"Leave it out; what can be asked for here is {words}.",
+            )
+
+
+def _is_mapped(mode: object, policies: object) -> bool:
+    if mode not in _MAPPED_CHOICES or not isinstance(policies, Mapping):
+        return False
+    return (policies.get(f"tool_choice.{mode}") or policies.get("tool_choice")) == "map"
 
 
 def _policies(place: str, value: object, features: Collection[str]) -> dict[str, object]:

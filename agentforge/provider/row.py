@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 from urllib.parse import urlsplit
 
-from agentforge.model import ModelProfile
+from agentforge.model import ModelProfile, ReasoningEffort
 from agentforge.tool.spec import PORTABLE, STANDARD, SchemaSubset
 
 __all__ = ("FEATURES", "RESULT_MEDIA", "EndpointRow", "ThinkingLimits", "profile_of", "provider_id")
@@ -85,8 +85,20 @@ class EndpointRow:
         "tools_need_effort_none",
         "stream_only",
     )
+    #: The words that the texts of a field are, where servers know no others or nothing would be done with them.
+    WORDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "efforts": tuple(level for level in get_args(ReasoningEffort) if level != "none"),
+    }
+    #: What may not stand in a field, as the request is made of it already: a text, or the key of a mapping.
+    REFUSES: ClassVar[Mapping[str, frozenset[str]]] = {
+        # A row is shown to everybody; what is secret is the bean's, whose headers are masked.
+        "headers": frozenset({"api-key", "authorization", "cookie", "proxy-authorization", "x-api-key"}),
+    }
     #: The features that ``unsupported`` of a profile may name for a row of this kind.
     FEATURES: ClassVar[frozenset[str]] = FEATURES
+    #: The fields of a profile for which this form of request has no place for everything, each with the values that
+    #: there are, or of a set with its members; the first is what another value becomes. An override cannot add one.
+    FORM: ClassVar[Mapping[str, tuple[object, ...]]] = {}
 
     name: str
     #: Where requests go unless the bean has an address.
@@ -136,14 +148,19 @@ class EndpointRow:
     stream_only: str | None = None
     #: What the models can do, and what becomes of what they cannot.
     capabilities: ModelProfile = field(default_factory=ModelProfile)
+    #: Whether another address may have a row of the same name, as where users write rows: then the address is always a
+    #: part of who may read the state of a turn. No setting; it is said where such a row is made.
+    named_by_user: bool = field(default=False, compare=False)
 
 
 def profile_of(
     row: EndpointRow, model: str, *, base_url: str, overrides: Mapping[str, object] | None = None
 ) -> ModelProfile:
-    """The capabilities of ``model`` at this row's endpoint, with a user's overrides on top.
+    """The capabilities of ``model`` at this row's endpoint, with a user's overrides on top and nothing that the form
+    has no place for, as it would be left out of a request without a word.
 
-    Raises `ConfigurationError` for an override that cannot be: an unknown field, feature or value.
+    Raises `ConfigurationError` for an override that cannot be: an unknown field, feature or value, or one that the form
+    has no place for.
     """
     changes: dict[str, object] = {
         "name": row.name,
@@ -155,7 +172,7 @@ def profile_of(
     if row.tools_refuse_effort and re.search(row.tools_refuse_effort, model):
         changes["tools_with_thinking"] = False
     if overrides:
-        from agentforge.provider.overrides import checked_overrides
+        from agentforge.provider.overrides import check_form, checked_overrides
 
         given = row.capabilities.unsupported
         changes |= checked_overrides(
@@ -165,19 +182,34 @@ def profile_of(
         )
         if "unsupported" in overrides:
             changes["unsupported"] = {**given, **changes["unsupported"]}  # type: ignore[dict-item]
-    return row.capabilities.with_(**changes)
+        check_form({name: changes[name] for name in overrides}, row.FORM, changes.get("unsupported", given))
+    profile = row.capabilities.with_(**changes)
+    return profile.with_(**_within(profile, row.FORM)) if row.FORM else profile
+
+
+def _within(profile: ModelProfile, form: Mapping[str, tuple[object, ...]]) -> dict[str, object]:
+    """What becomes of the fields that the form has no place for."""
+    made: dict[str, object] = {}
+    for name, known in form.items():
+        value = getattr(profile, name)
+        if isinstance(value, frozenset):
+            made[name] = value.intersection(known)
+        elif value not in known:
+            made[name] = known[0]
+    return made
 
 
 def provider_id(row: EndpointRow, base_url: str) -> str:
     """Who may read the opaque state of a turn: the row's name, with the address where the host is not the row's own. A
-    gateway has several providers behind one host, so the path counts there, and so does an unencrypted way.
+    gateway has several providers behind one host, so the path counts there, and so does an unencrypted way. A name that
+    a user gave may be given twice, so it never stands alone.
 
     >>> provider_id(EndpointRow(name="generic"), "https://llm.example/v1")
     'generic@llm.example/v1'
     """
     parts = urlsplit(base_url)
     host = parts.netloc.rpartition("@")[2].lower()
-    if row.base_url:
+    if row.base_url and not row.named_by_user:
         own = urlsplit(row.base_url)
         if (parts.scheme, host) == (own.scheme, own.netloc):
             return row.name

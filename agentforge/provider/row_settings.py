@@ -6,6 +6,7 @@ editor's schema and in every fault. Most programs only name a vendor: they are m
 
 from __future__ import annotations
 
+import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -45,10 +46,14 @@ __all__ = ("first_fault", "row_from", "row_settings")
 RowT = TypeVar("RowT", bound=EndpointRow)
 
 #: What a row's own fields say of them, whatever its capabilities say.
-_NOT_CAPABILITIES = ("name", "replay", "strict_subset")
+_NO_SETTINGS: Mapping[type | None, tuple[str, ...]] = {
+    ModelProfile: ("name", "replay", "strict_subset"),
+    None: ("named_by_user",),
+}
 #: Where a row lives, and whose key goes there: one is not taken over without the other.
 _PLACE = ("base_url", "base_url_variable", "further_base_urls")
 _KEY: Mapping[str, object] = {"key_variable": None, "key_required": False}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NO_PATTERN_FITS = "\0" * 1000
 
 
@@ -135,7 +140,7 @@ class _Maker:
         hints, notes = get_type_hints(kind), field_notes(kind)  # type: ignore[arg-type]
         declared: dict[str, Any] = dict(own or {})
         for each in fields(kind):
-            if each.name in declared or (kind is ModelProfile and each.name in _NOT_CAPABILITIES):
+            if each.name in declared or each.name in _NO_SETTINGS.get(kind if kind is ModelProfile else None, ()):
                 continue
             declared[each.name] = (
                 self._type(kind, each, hints[each.name]),
@@ -153,11 +158,16 @@ class _Maker:
             return self._narrow.get(field.name, hint)
         if field.name == "capabilities":  # of a profile as well where only some of its fields are held
             return self.part(ModelProfile)
+        words, refused = getattr(kind, "WORDS", {}).get(field.name), getattr(kind, "REFUSES", {}).get(field.name)
         found = self._with_parts(hint)
+        if words is not None:
+            found = _on_texts(found, Literal[words])
         checks = _CHECKS.get(field.name)
         if checks is None and field.name in getattr(kind, "PATTERNS", ()):
             checks = _pattern
-        return found if checks is None else _on_texts(found, _checked(checks))
+        if checks is not None:
+            found = _on_texts(found, _checked(checks))
+        return found if refused is None else Annotated[found, AfterValidator(_without(refused))]
 
     def _with_parts(self, hint: Any, *, whole: bool = False) -> Any:
         """The type with models in the place of classes."""
@@ -204,10 +214,10 @@ def _checked(check: Callable[[str], None]) -> Callable[[str], str]:
     return checked
 
 
-def _on_texts(hint: Any, check: Callable[[str], str]) -> Any:
-    """The type with a check on the texts in it."""
+def _on_texts(hint: Any, check: Any) -> Any:
+    """The type with a check on the texts in it, or with another type for them."""
     if hint is str:
-        return Annotated[str, AfterValidator(check)]
+        return Annotated[str, AfterValidator(check)] if inspect.isroutine(check) else check
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return reduce(or_, (_on_texts(each, check) for each in arguments))
@@ -225,8 +235,34 @@ def _pattern(text: str) -> None:
         ) from None
 
 
+def _without(refused: frozenset[str]) -> Callable[[Any], Any]:
+    def checked(value: Any) -> Any:
+        for each in (value,) if isinstance(value, str) else value or ():
+            if each.lower() in refused:
+                with as_value_error():
+                    raise ConfigurationError(
+                        f"{each!r} cannot stand here, as each request has it from elsewhere",
+                        next_step="Leave it out; the bean, or another field of the row, says it.",
+                    )
+        return value
+
+    return checked
+
+
 def _address(text: str) -> None:
     parse_base_url(text, "base_url")
+
+
+def _further_address(text: str) -> None:
+    parse_base_url(text, "an address of the vendor")
+
+
+def _variable(text: str) -> None:
+    if not _VARIABLE.fullmatch(text):
+        raise ConfigurationError(
+            "it is not the name of an environment variable",
+            next_step="Write a name such as HOUSE_KEY; a key itself is api_key of the bean.",
+        )
 
 
 def _call_ids(text: str) -> None:
@@ -251,7 +287,10 @@ def _fits(make: Callable[[], object], fault: str) -> None:
 #: The fields of any part that are more than their types.
 _CHECKS: Mapping[str, Callable[[str], None]] = {
     "base_url": _address,
-    "further_base_urls": _address,
+    "base_url_variable": _variable,
+    "key_variable": _variable,
+    "user_name_pattern": _tool_names,
+    "further_base_urls": _further_address,
     "call_id_pattern": _call_ids,
 }
 

@@ -184,7 +184,7 @@ def _tools_beside_effort(settled: Settled, endpoint: Endpoint[Any]) -> None:
         endpoint.refuse(
             "tools_with_thinking",
             "tools beside a reasoning effort on this API",
-            f"Set reasoning_effort='none'{f', or {elsewhere}' if elsewhere else ''}.",
+            f"Set reasoning_effort: none{f', or {elsewhere}' if elsewhere else ''}.",
         )
     settled.change(reasoning_effort="none")
     settled.dropped(endpoint, "tools_with_thinking", "tools beside a reasoning effort on this API")
@@ -209,7 +209,7 @@ def _tool_choice(settled: Settled, endpoint: Endpoint[Any]) -> None:
             endpoint,
             "forced_choice_with_thinking",
             f"tool_choice {choice.mode!r} while thinking",
-            "Turn thinking off for this request (reasoning_effort='none'), or use tool_choice='auto'.",
+            "Turn thinking off for this request (reasoning_effort: none), or use tool_choice: auto.",
         )
         settled.change(tool_choice=None)
 
@@ -252,12 +252,15 @@ def _other_choice(settled: Settled, endpoint: Endpoint[Any], choice: ToolChoice)
         _narrow(settled, choice)
         _tool_choice(settled, endpoint)
     else:
+        known = endpoint.row.FORM.get("tool_choice")
         leave_out(
             settled,
             endpoint,
             feature,
             f"tool_choice {choice.mode!r}",
-            "Use tool_choice='auto', or add the mode to profile_overrides: {tool_choice: […]} for a model that can.",
+            "Use tool_choice: auto, or add the mode to profile_overrides: {tool_choice: […]} for a model that can."
+            if known is None or choice.mode in known
+            else "Use tool_choice: auto; this API has no field for another.",
         )
         settled.change(tool_choice=None)
 
@@ -358,7 +361,7 @@ def _response_format(settled: Settled, endpoint: Endpoint[Any]) -> None:
             endpoint,
             "response_format_with_thinking",
             f"the response format {wanted.type!r} while thinking",
-            f"Turn thinking off for this request (reasoning_effort='none'), or {_BY_ADVISOR}.",
+            f"Turn thinking off for this request (reasoning_effort: none), or {_BY_ADVISOR}.",
         )
         settled.change(response_format=None)
     elif (settled.parameters.tools or settled.own_tools) and not endpoint.profile.response_format_with_tools:
@@ -367,7 +370,7 @@ def _response_format(settled: Settled, endpoint: Endpoint[Any]) -> None:
             endpoint,
             "response_format_with_tools",
             f"the response format {wanted.type!r} beside tools; the model would never call one",
-            f"Leave it unset and {_BY_ADVISOR}, which asks by a tool; or offer no tools (tool_choice='none').",
+            f"Leave it unset and {_BY_ADVISOR}, which asks by a tool; or offer no tools (tool_choice: none).",
         )
         settled.change(response_format=None)
 

@@ -37,6 +37,7 @@ class TurnShape:
     image_urls: bool
     dropped: frozenset[str]
     dropped_in_results: frozenset[str] = frozenset()
+    no_place: frozenset[str] = frozenset()
     _wire_names: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
@@ -57,6 +58,7 @@ class TurnShape:
             "dropped_in_results": frozenset(
                 kind for kind in RESULT_MEDIA if kind not in profile.unsupported or profile.unsupported[kind] == "drop"
             ),
+            "no_place": frozenset(name for name, known in row.FORM.items() if known == (False,)),
         }
 
     def for_results(self) -> Self:
@@ -93,7 +95,7 @@ class TurnShape:
         return f"[{feature} left out: this model cannot take it]"
 
     def _way_out(self, feature: str) -> str:
-        can = getattr(self, feature, None) is False
+        can = getattr(self, feature, None) is False and feature not in self.no_place
         override = f" Where this model takes them, set profile_overrides: {{{feature}: true}}." if can else ""
         note = f" With {policy_setting(feature, 'drop')} a note stands in their place."
         return f"Leave it out, or use another model.{override}{note}"

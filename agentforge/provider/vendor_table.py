@@ -4,7 +4,7 @@ fields of a row, checked whole before they are used."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -101,7 +101,7 @@ class VendorTable(Generic[Row]):
     ) -> Row:
         """The row that a mapping describes: ``name`` is what it is called, ``like`` the row that it starts from (unset:
         `other`), and all else are fields of the row. Mappings add to those of that row, anything else takes the place
-        of what is there; a row that moves to another address, its own or the ``base_url`` that it is used with, reads no
+        of what is there; a row that moves to another address, its own or the ``base_url`` it is used with, reads no
         variable of a key of the one that it starts from.
 
         Raises `ConfigurationError` for a field or a value that cannot be, and for a name that a row has already.
@@ -124,7 +124,7 @@ class VendorTable(Generic[Row]):
             raise self._unknown(like, [*self.rows, *brought], "leave 'like' out of the vendor")
         moved = base_url is not None and base.base_url is not None
         elsewhere = moved and _origin(base_url) not in _origins(base.base_url, base.further_base_urls)
-        return row_from(base, read, self._subsets(), elsewhere=elsewhere)
+        return replace(row_from(base, read, self._subsets(), elsewhere=elsewhere), named_by_user=True)
 
     def made(self, name: str, given: Mapping[str, object]) -> Row:
         """The row that a plugin brings: the fields of a row, or of ``like`` and what differs from that. Raises

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
-from agentforge.errors import ConfigurationError, InvalidRequestError, ModelError
+from agentforge.errors import ConfigurationError, InvalidRequestError, ModelError, UnsupportedFeatureError
 from agentforge.http import HttpRequest, HttpResponse, HttpStream, unexpected_answer
 from agentforge.model import (
     ChatEvent,
@@ -28,6 +28,7 @@ from agentforge.model import (
     ResponseDone,
     ToolSpecification,
     UsageEvent,
+    UserMessage,
     mend_history,
     price_table,
     priced,
@@ -168,6 +169,18 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
         block = self._wire.encode_tools(settled.parameters.tools, endpoint)
         aliases = {name: alias for alias, name in block.aliases.items()}
         return ToolPreview(tuple(json.loads(block.body)), aliases, (*settled.notices, *block.notices))
+
+    def refusal(self, parameters: ChatRequestParameters) -> UnsupportedFeatureError | ConfigurationError | None:
+        """Why no request with these parameters could be sent, whatever its messages; ``None`` where one could be.
+        Nothing is sent."""
+        merged = ChatRequestParameters.merge(self._defaults, parameters)
+        if self._by_schema is not None and merged.tools:
+            merged = merged.with_(tools=(), tool_choice=None, parallel_tool_calls=None, response_format=None)
+        try:
+            RequestEncoder(self._wire, self._endpoint).encode([UserMessage("Hello")], merged)
+        except (UnsupportedFeatureError, ConfigurationError) as error:
+            return error
+        return None
 
     # -- one exchange ----------------------------------------------------------------------------
 
@@ -311,7 +324,9 @@ class WireModel(EndpointModel, Generic[AnsweringT]):
             if not notices:
                 self._plain = head, answering
         url = self._address(head, stream=stream)
-        return HttpRequest("POST", url, self._headers, encoded.body, self._timeouts, None, True, head.model, True), answering
+        return HttpRequest(
+            "POST", url, self._headers, encoded.body, self._timeouts, None, True, head.model, True
+        ), answering
 
     def _address(self, head: Head[Any], *, stream: bool) -> str:
         base = head.base_url or self._base_url

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
-from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
+from agentforge.testing.wire_form import MessagesWireForm, dumped, finish_word, pieces_of
 
 __all__ = ("ChatForm",)
 
@@ -27,32 +26,10 @@ _FINISH = {
 }
 
 
-class ChatForm(WireForm):
+class ChatForm(MessagesWireForm):
     """Messages in, choices out. The usage comes last in a stream, where the request asks for it."""
 
     id_prefix = "chatcmpl-"
-
-    def call_ids(self, body: Mapping[str, Any]) -> Iterator[str]:
-        """The ids of all calls in a request's messages."""
-        for message in mappings_in(body.get("messages")):
-            for call in mappings_in(message.get("tool_calls")):
-                if isinstance(call.get("id"), str):
-                    yield call["id"]
-
-    def characters(self, body: Mapping[str, Any]) -> int:
-        """The characters of a request's texts and calls, as a scripted model counts them."""
-        total = 0
-        for message in mappings_in(body.get("messages")):
-            content = message.get("content")
-            if isinstance(content, str):
-                total += len(content)
-            else:
-                total += sum(len(part.get("text") or "") for part in mappings_in(content))
-            for call in mappings_in(message.get("tool_calls")):
-                function = call.get("function")
-                if isinstance(function, Mapping):
-                    total += len(str(function.get("name", ""))) + len(str(function.get("arguments", "")))
-        return total
 
     def reply(self, response: ChatResponse, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a plain answer."""
@@ -68,7 +45,7 @@ class ChatForm(WireForm):
             ]
         if response.citations:
             message["annotations"] = [_annotation(citation) for citation in response.citations]
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(response)}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_word(response, _FINISH)}
         return {**_head(response, "chat.completion"), "choices": [choice], "usage": _usage(response.token_usage)}
 
     def events(self, response: ChatResponse, body: Mapping[str, Any], error: ModelError | None) -> Iterator[bytes]:
@@ -81,7 +58,7 @@ class ChatForm(WireForm):
         if error is not None:
             yield _event({"error": error_object(error)})
             return
-        yield _event(_chunk(response, {}, finish=_finish(response), include_usage=include_usage))
+        yield _event(_chunk(response, {}, finish=finish_word(response, _FINISH), include_usage=include_usage))
         if include_usage:
             yield _event(
                 {**_head(response, "chat.completion.chunk"), "choices": [], "usage": _usage(response.token_usage)}
@@ -131,13 +108,7 @@ def _chunk(
 
 
 def _event(data: object) -> bytes:
-    return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
-
-
-def _finish(response: ChatResponse) -> str:
-    if response.raw_finish_reason is not None:
-        return response.raw_finish_reason
-    return _FINISH.get(response.finish_reason, response.finish_reason.value)
+    return b"data: " + dumped(data).encode() + b"\n\n"
 
 
 def _usage(usage: TokenUsage) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentforge.errors import ModelError
@@ -12,7 +12,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
-from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
+from agentforge.testing.wire_form import MessagesWireForm, dumped, finish_word, mappings_in, pieces_of
 
 __all__ = ("DashScopeForm",)
 
@@ -24,7 +24,7 @@ _FINISH = {
 }
 
 
-class DashScopeForm(WireForm):
+class DashScopeForm(MessagesWireForm):
     """Messages in, an output out. A stream is asked for by a header; its events hold what is new where the request says
     ``incremental_output: true``, else everything so far. Contents are lists of parts where those of the request are."""
 
@@ -37,27 +37,9 @@ class DashScopeForm(WireForm):
         said = error_object(error)
         return {"code": said["code"] or said["type"], "message": said["message"], "request_id": "scripted"}
 
-    def call_ids(self, body: Mapping[str, Any]) -> Iterator[str]:
-        """The ids of all calls in a request's messages."""
-        for message in _messages(body):
-            for call in mappings_in(message.get("tool_calls")):
-                if isinstance(call.get("id"), str):
-                    yield call["id"]
-
-    def characters(self, body: Mapping[str, Any]) -> int:
-        """The characters of a request's texts and calls, as a scripted model counts them."""
-        total = 0
-        for message in _messages(body):
-            content = message.get("content")
-            if isinstance(content, str):
-                total += len(content)
-            else:
-                total += sum(len(part.get("text") or "") for part in mappings_in(content))
-            for call in mappings_in(message.get("tool_calls")):
-                function = call.get("function")
-                if isinstance(function, Mapping):
-                    total += len(str(function.get("name", ""))) + len(str(function.get("arguments", "")))
-        return total
+    def messages_in(self, body: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+        """The messages, which stand in the input."""
+        return _messages(body)
 
     def reply(self, response: ChatResponse, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a plain answer."""
@@ -66,7 +48,7 @@ class DashScopeForm(WireForm):
             message["reasoning_content"] = response.ai_message.thinking
         calls = [_call(at, one) for at, one in enumerate(response.ai_message.tool_execution_requests)]
         said = {**message, "tool_calls": calls} if calls else message
-        return _answer(response, _spoken(said, body), _finish(response))
+        return _answer(response, _spoken(said, body), finish_word(response, _FINISH))
 
     def events(self, response: ChatResponse, body: Mapping[str, Any], error: ModelError | None) -> Iterator[bytes]:
         """The events of a streamed answer; with ``error`` an event that carries it ends them."""
@@ -78,7 +60,7 @@ class DashScopeForm(WireForm):
             yield _event(number, _answer(response, _spoken(delta if grows else so_far.message(), body), "null"))
         if error is None:
             last = {"content": ""} if grows else so_far.message()
-            yield _event(number + 1, _answer(response, _spoken(last, body), _finish(response)))
+            yield _event(number + 1, _answer(response, _spoken(last, body), finish_word(response, _FINISH)))
         else:
             yield _event(number + 1, self.error(error), kind="error", status=error.status or 500)
 
@@ -149,14 +131,8 @@ def _call(index: int, call: ToolExecutionRequest, arguments: str | None = None) 
 
 
 def _event(number: int, data: object, *, kind: str = "result", status: int = 200) -> bytes:
-    said = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    said = dumped(data)
     return f"id:{number}\nevent:{kind}\n:HTTP_STATUS/{status}\ndata:{said}\n\n".encode()
-
-
-def _finish(response: ChatResponse) -> str:
-    if response.raw_finish_reason is not None:
-        return response.raw_finish_reason
-    return _FINISH.get(response.finish_reason, response.finish_reason.value)
 
 
 def _usage(usage: TokenUsage) -> dict[str, Any]:

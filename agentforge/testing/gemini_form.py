@@ -14,7 +14,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
-from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
+from agentforge.testing.wire_form import WireForm, dumped, mappings_in, pieces_of
 
 __all__ = ("GeminiForm",)
 
@@ -92,7 +92,7 @@ def _length(part: Mapping[str, Any]) -> int:
     total = len(part.get("text") or "")
     call, result = part.get("functionCall"), part.get("functionResponse")
     if isinstance(call, Mapping):
-        total += len(str(call.get("name", ""))) + len(_dumped(call.get("args")))
+        total += len(str(call.get("name", ""))) + len(dumped(call.get("args")))
     if isinstance(result, Mapping) and isinstance(said := result.get("response"), Mapping):
         total += len(str(said.get("output", said.get("error", ""))))
     return total
@@ -156,8 +156,4 @@ def _signature(text: str) -> str:
 
 
 def _event(data: Mapping[str, Any]) -> bytes:
-    return b"data: " + _dumped(data).encode() + b"\r\n\r\n"
-
-
-def _dumped(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return b"data: " + dumped(data).encode() + b"\r\n\r\n"

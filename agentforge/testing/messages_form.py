@@ -13,7 +13,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
-from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
+from agentforge.testing.wire_form import WireForm, dumped, finish_word, mappings_in, pieces_of
 
 __all__ = ("MessagesForm",)
 
@@ -50,7 +50,7 @@ class MessagesForm(WireForm):
         return {
             **_message(response),
             "content": list(_content(response)),
-            "stop_reason": _finish(response),
+            "stop_reason": finish_word(response, _FINISH),
             "usage": _usage(response.token_usage),
         }
 
@@ -65,7 +65,7 @@ class MessagesForm(WireForm):
             said = error_object(error)
             yield _event("error", {"error": {**said, "type": said["code"] or said["type"]}})
             return
-        delta = {"stop_reason": _finish(response), "stop_sequence": None}
+        delta = {"stop_reason": finish_word(response, _FINISH), "stop_sequence": None}
         yield _event("message_delta", {"delta": delta, "usage": {"output_tokens": usage["output_tokens"]}})
         yield _event("message_stop", {})
 
@@ -80,7 +80,7 @@ def _blocks(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _length(block: Mapping[str, Any]) -> int:
     if block.get("type") == "tool_use":
-        return len(str(block.get("name", ""))) + len(_dumped(block.get("input")))
+        return len(str(block.get("name", ""))) + len(dumped(block.get("input")))
     content = block.get("content")
     inner = len(content) if isinstance(content, str) else sum(_length(part) for part in mappings_in(content))
     return inner + len(block.get("text") or "")
@@ -120,7 +120,7 @@ def _block_events(index: int, block: dict[str, Any]) -> Iterator[bytes]:
     begun[_GROWING[kind]] = {} if kind == "tool_use" else ""
     yield _event("content_block_start", {"index": index, "content_block": begun})
     if kind == "tool_use":
-        text = block["input"] if isinstance(block["input"], str) else _dumped(block["input"])
+        text = block["input"] if isinstance(block["input"], str) else dumped(block["input"])
         deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *pieces_of(text))]
     else:
         deltas = [{"type": f"{kind}_delta", kind: piece} for piece in pieces_of(block[kind])]
@@ -151,13 +151,7 @@ def _citation(citation: Citation) -> dict[str, Any]:
 
 
 def _event(kind: str, data: Mapping[str, Any]) -> bytes:
-    return b"event: " + kind.encode() + b"\ndata: " + _dumped({"type": kind, **data}).encode() + b"\n\n"
-
-
-def _finish(response: ChatResponse) -> str:
-    if response.raw_finish_reason is not None:
-        return response.raw_finish_reason
-    return _FINISH.get(response.finish_reason, response.finish_reason.value)
+    return b"event: " + kind.encode() + b"\ndata: " + dumped({"type": kind, **data}).encode() + b"\n\n"
 
 
 def _usage(usage: TokenUsage) -> dict[str, Any]:
@@ -169,7 +163,3 @@ def _usage(usage: TokenUsage) -> dict[str, Any]:
         "output_tokens": usage.output_tokens or 0,
         "output_tokens_details": {"thinking_tokens": usage.reasoning_tokens or 0},
     }
-
-
-def _dumped(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

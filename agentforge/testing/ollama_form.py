@@ -11,7 +11,7 @@ from agentforge.model.content import TextContent, ThinkingContent
 from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
-from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
+from agentforge.testing.wire_form import MessagesWireForm, dumped, finish_word, pieces_of
 
 __all__ = ("OllamaForm",)
 
@@ -19,7 +19,7 @@ _CREATED = "2026-08-21T18:48:22.000000Z"
 _FINISH = {FinishReason.STOP: "stop", FinishReason.LENGTH: "length", FinishReason.TOOL_EXECUTION: "stop"}
 
 
-class OllamaForm(WireForm):
+class OllamaForm(MessagesWireForm):
     """Messages in, one message out. A stream is what a request asks for that says nothing of it; a call comes whole in
     a line of its own, with its arguments as an object. Text that is no JSON object goes as a text, which no server
     sends but a script may ask for."""
@@ -33,25 +33,6 @@ class OllamaForm(WireForm):
     def error(self, error: ModelError) -> dict[str, Any]:
         """The body of a plain answer that failed: a text."""
         return {"error": error.message}
-
-    def call_ids(self, body: Mapping[str, Any]) -> Iterator[str]:
-        """The ids of all calls in a request's messages."""
-        for message in mappings_in(body.get("messages")):
-            for call in mappings_in(message.get("tool_calls")):
-                if isinstance(call.get("id"), str):
-                    yield call["id"]
-
-    def characters(self, body: Mapping[str, Any]) -> int:
-        """The characters of a request's texts and calls, as a scripted model counts them."""
-        total = 0
-        for message in mappings_in(body.get("messages")):
-            content = message.get("content")
-            total += len(content) if isinstance(content, str) else 0
-            for call in mappings_in(message.get("tool_calls")):
-                function = call.get("function")
-                if isinstance(function, Mapping):
-                    total += len(str(function.get("name", ""))) + len(_dumped(function.get("arguments")))
-        return total
 
     def reply(self, response: ChatResponse, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a plain answer."""
@@ -77,7 +58,7 @@ class OllamaForm(WireForm):
                 yield _line(response, {"content": "", "tool_calls": [_call(part, index)]})
                 index += 1
         if error is not None:
-            yield _dumped({"error": error.message}).encode() + b"\n"
+            yield dumped({"error": error.message}).encode() + b"\n"
             return
         yield _line(response, {"content": ""}, **_end(response))
 
@@ -88,7 +69,7 @@ def _head(response: ChatResponse) -> dict[str, Any]:
 
 def _line(response: ChatResponse, message: Mapping[str, Any], **end: Any) -> bytes:
     said = {"message": {"role": "assistant", **message}, **(end or {"done": False})}
-    return _dumped({**_head(response), **said}).encode() + b"\n"
+    return dumped({**_head(response), **said}).encode() + b"\n"
 
 
 def _call(call: ToolExecutionRequest, index: int) -> dict[str, Any]:
@@ -107,16 +88,9 @@ def _arguments(text: str) -> object:
 
 
 def _end(response: ChatResponse) -> dict[str, Any]:
-    word = response.raw_finish_reason
-    if word is None:
-        word = _FINISH.get(response.finish_reason, response.finish_reason.value)
-    return {"done": True, "done_reason": word, **_usage(response.token_usage)}
+    return {"done": True, "done_reason": finish_word(response, _FINISH), **_usage(response.token_usage)}
 
 
 def _usage(usage: TokenUsage) -> dict[str, int]:
     counts = {"prompt_eval_count": usage.input_tokens, "eval_count": usage.output_tokens}
     return {"total_duration": 1_000_000, **{name: count for name, count in counts.items() if count is not None}}
-
-
-def _dumped(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

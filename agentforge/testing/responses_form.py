@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.model.tool_call import ToolExecutionRequest
 from agentforge.model.usage import TokenUsage
 from agentforge.testing.endpoint_turn import error_object
-from agentforge.testing.wire_form import WireForm, mappings_in, pieces_of
+from agentforge.testing.wire_form import WireForm, dumped, mappings_in, pieces_of
 
 __all__ = ("ResponsesForm",)
 
@@ -55,7 +54,7 @@ class ResponsesForm(WireForm):
         """The events of a streamed answer; with ``error`` an event that carries it ends them."""
         for number, (kind, data) in enumerate(self._events(response, body, error)):
             event = {"type": kind, "sequence_number": number, **data}
-            content = json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+            content = dumped(event).encode()
             yield b"event: " + kind.encode() + b"\ndata: " + content + b"\n\n"
 
     def _events(

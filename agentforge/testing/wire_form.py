@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from agentforge.errors import ModelError
-from agentforge.model.response import ChatResponse
+from agentforge.model.response import ChatResponse, FinishReason
 from agentforge.testing.endpoint_turn import error_object
 
-__all__ = ("WireForm", "mappings_in", "pieces_of")
+__all__ = ("MessagesWireForm", "WireForm", "dumped", "finish_word", "mappings_in", "pieces_of")
 
 _PIECE = 8
 
@@ -50,6 +51,49 @@ class WireForm(ABC):
     @abstractmethod
     def events(self, response: ChatResponse, body: Mapping[str, Any], error: ModelError | None) -> Iterable[bytes]:
         """The events of a streamed answer; with ``error`` one that carries it ends them."""
+
+
+class MessagesWireForm(WireForm):
+    """A protocol whose requests hold messages with a ``content`` and ``tool_calls``."""
+
+    def messages_in(self, body: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+        """The messages of a request."""
+        return mappings_in(body.get("messages"))
+
+    def call_ids(self, body: Mapping[str, Any]) -> Iterator[str]:
+        """The ids of all calls in a request's messages."""
+        for message in self.messages_in(body):
+            for call in mappings_in(message.get("tool_calls")):
+                if isinstance(call.get("id"), str):
+                    yield call["id"]
+
+    def characters(self, body: Mapping[str, Any]) -> int:
+        """The characters of a request's texts and calls, as a scripted model counts them."""
+        return sum(map(_length, self.messages_in(body)))
+
+
+def _length(message: Mapping[str, Any]) -> int:
+    content = message.get("content")
+    total = len(content) if isinstance(content, str) else sum(len(p.get("text") or "") for p in mappings_in(content))
+    for call in mappings_in(message.get("tool_calls")):
+        function = call.get("function")
+        if isinstance(function, Mapping):
+            arguments = function.get("arguments", "")
+            total += len(str(function.get("name", "")))
+            total += len(arguments if isinstance(arguments, str) else dumped(arguments))
+    return total
+
+
+def finish_word(response: ChatResponse, words: Mapping[FinishReason, str]) -> str:
+    """Why a reply ended: the word that it was given, else the protocol's."""
+    if response.raw_finish_reason is not None:
+        return response.raw_finish_reason
+    return words.get(response.finish_reason, response.finish_reason.value)
+
+
+def dumped(value: object) -> str:
+    """Compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def mappings_in(value: object) -> Iterable[Mapping[str, Any]]:

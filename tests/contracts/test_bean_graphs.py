@@ -229,7 +229,7 @@ def respects(order: Sequence[str], graph: dict[str, list[str]]) -> bool:
 # -- the properties ------------------------------------------------------------------------------
 
 
-@settings(max_examples=120, deadline=None)
+@settings(deadline=None)
 @given(graphs())
 def test_a_circle_is_always_a_fault_and_never_built_and_every_other_graph_is_planned(nodes: list[Node]) -> None:
     """Whoever asks later closes none."""
@@ -251,7 +251,7 @@ def test_a_circle_is_always_a_fault_and_never_built_and_every_other_graph_is_pla
         }
 
 
-@settings(max_examples=120, deadline=None)
+@settings(deadline=None)
 @given(graphs(upwards=HARD))
 def test_beans_are_started_in_the_order_of_the_graph_and_closed_in_reverse(nodes: list[Node]) -> None:
     """Those that are lazy only where others need them; what was asked for later is there when it is asked for."""
@@ -274,7 +274,7 @@ def test_beans_are_started_in_the_order_of_the_graph_and_closed_in_reverse(nodes
         assert respects(closed[::-1], graph)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(graphs(kinds=(*HARD, *SOFT, *EAGER), upwards=HARD))
 def test_a_circle_that_shows_only_while_beans_are_made_is_an_error_with_its_way(nodes: list[Node]) -> None:
     """Constructors that ask the application, or call what was given to be called later."""
@@ -296,7 +296,7 @@ def test_a_circle_that_shows_only_while_beans_are_made_is_an_error_with_its_way(
         assert made.noted("close") == made.noted("make")[::-1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(graphs(kinds=(*HARD, *SOFT, *EAGER), upwards=(*HARD, *EAGER), troubled=True))
 def test_whatever_fails_nothing_stays_open(nodes: list[Node]) -> None:
     """Every bean that was made is closed once, in reverse, and each failure is told."""
@@ -315,7 +315,7 @@ def test_whatever_fails_nothing_stays_open(nodes: list[Node]) -> None:
         assert len(failed) <= 1
 
 
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 @given(graphs(upwards=HARD), st.integers(0, 7), st.sampled_from(["prototype", "invocation"]))
 def test_a_bean_of_another_scope_changes_nothing_of_that(nodes: list[Node], which: int, scope: str) -> None:
     """Its users are built after what it needs, and whatever was made for them is closed with them."""

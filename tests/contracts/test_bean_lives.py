@@ -289,7 +289,7 @@ async def _life(app: AgentForge, world: World, wanted: list[list[int]], ending: 
             await asyncio.gather(*(use(app, world, each) for each in wanted), return_exceptions=True)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     worlds(),
     st.lists(st.lists(st.integers(0, 5), max_size=3), max_size=3),

@@ -25,7 +25,7 @@ from agentforge.tool.execution import (
 from tests.contracts.chains import Desk, Plan, plans, valid
 
 QUESTION = "What is there?"
-LAWS = settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 async def ask(desk: Desk, run: Run | None = None, *, streamed: bool = False) -> ToolChatResult:

@@ -4,8 +4,9 @@ application share."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -17,11 +18,22 @@ from agentforge.errors import (
     CircuitOpenError,
     ConfigurationError,
     LocalRateLimitError,
+    ModelConnectionError,
     ModelError,
     OverloadedError,
     StreamTruncatedError,
 )
-from agentforge.http import CircuitBreaker, HttpTimeouts, Outages, RateLimit, RateLimiter, RetryBudget
+from agentforge.http import (
+    CircuitBreaker,
+    HttpRequest,
+    HttpResponse,
+    HttpStream,
+    HttpTimeouts,
+    Outages,
+    RateLimit,
+    RateLimiter,
+    RetryBudget,
+)
 from agentforge.model import ChatEvent, ChatRequestParameters, Notice, ResponseDone
 from agentforge.model.fallback import FallbackChatModel, FallbackReason
 from agentforge.testing import ScriptedEndpoint, call
@@ -246,6 +258,55 @@ async def test_an_error_in_a_plain_body_under_200_counts(street: Street) -> None
     for _ in range(2):
         assert isinstance(await fail(model), OverloadedError)
     assert isinstance(await fail(model), CircuitOpenError)
+
+
+@both_ways
+@in_a_street
+async def test_a_probe_that_gets_an_error_under_200_keeps_the_circuit_open(street: Street, streamed: bool) -> None:
+    """Nor does the comment line before it, that some providers send while a request waits."""
+    body = {"error": {"message": "queue is full", "code": 503}}
+    text = f": processing\n\ndata: {json.dumps(body)}\n\n"
+    refused = {"status": 200, "headers": {"content-type": "text/event-stream"}, "body": text} if streamed else None
+    refused = refused or {"status": 200, "body": body}
+    model = await street.model("chat", await street.endpoint(*[refused] * 3, "Here again."))
+    for _ in range(2):
+        assert isinstance(await fail(model, streamed), OverloadedError)
+    street.clock.now += 5.0
+    assert isinstance(await fail(model, streamed), OverloadedError)
+    assert isinstance(await fail(model, streamed), CircuitOpenError)
+    street.clock.now += 10.0
+    response, events = await ask(model, streamed)
+    assert [notice.code for notice in response.notices] == ["circuit_closed"]
+    if streamed:
+        assert [type(event) for event in events].index(Notice) == 0
+
+
+class Resetting:
+    """A transport whose every streamed answer is whole, and whose connection breaks behind it."""
+
+    @asynccontextmanager
+    async def stream(self, request: HttpRequest) -> AsyncIterator[HttpStream]:
+        yield HttpStream(200, {"content-type": "text/event-stream"}, self._chunks())
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        yield b'data: {"id":"x","choices":[{"index":0,"delta":{"content":"Hello."},"finish_reason":"stop"}]}\n\n'
+        yield b"data: [DONE]\n\n"
+        raise ModelConnectionError("broke")
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        raise AssertionError("it is asked for streams")
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_a_connection_that_breaks_behind_a_whole_reply_is_no_failure() -> None:
+    model = OpenAiChatModel(
+        base_url="http://llm.example/v1", model="m", transport=Resetting(), circuit_breaker=TWO, max_retries=0
+    )
+    for _ in range(5):
+        response, _ = await ask(model, streamed=True)
+        assert response.ai_message.text == "Hello."
 
 
 @in_a_street

@@ -5,12 +5,13 @@ Run as a program it writes the page anew: ``python tests/docs/test_capability_ta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from agentforge.cli.known_rows import KnownRow, known_rows
-from agentforge.cli.probing.said import claim, claim_of_choice, claim_of_format
+from agentforge.cli.row_words import CAPABILITY_HEADS, PLACE_HEADS, capability_words, place_words
 from agentforge.plugin import Plugins
 
 ROOT = Path(__file__).parents[2]
@@ -21,33 +22,40 @@ INTRO = (
     "of one vendor differ, some types know more of a model by its name, and endpoints change. "
     "[`agentforge probe`](../guides/probing.md) asks a model what it really can, and a bean or "
     "[a row of your own](../providers/vendor-rows.md) says otherwise.\n\n"
-    "`agentforge models --profiles` prints the same for the plugins that are installed, `--json` with every field. "
+    "`agentforge models --profiles` prints the same as one wide table for the plugins that are installed, `--json` "
+    "with every field of each profile. A type is listed with the vendors that are known to have its API, and "
+    "`generic`, the row of an endpoint that nobody knows. "
     "This page is written from the code: `python tests/docs/test_capability_table.py`.\n\n"
     "| word | means |\n"
     "| --- | --- |\n"
     "| yes | it is sent as it was asked |\n"
-    "| mapped | it is said in another way that means the same, such as fewer tools for a list of allowed ones |\n"
+    "| mapped | it is said in another way that means the same, such as fewer tools for a list of allowed ones, or no "
+    "tools at all for `none` |\n"
     "| dropped | it is left out, with a notice on the reply |\n"
-    "| no | it is refused before anything is sent (AF313) |\n\n"
-    "`unsupported` in `profile_overrides` [sets](../guides/models.md#vendors) which of the last three it is.\n"
+    "| no | it is refused before anything is sent (AF313) |\n"
+    "| \N{EN DASH} | there is nothing to say: no tools, no field, no key |\n\n"
+    "`unsupported` in `profile_overrides` [sets](../guides/models.md#vendors) which of *mapped*, *dropped* and *no* it "
+    "is; only `none` and `allowed` among the choices have another way.\n\n"
+    "| column | says |\n"
+    "| --- | --- |\n"
+    "| tools | `native`: the API has tools; `json_schema`: they are described in the prompt, and calls are read from "
+    "the answer; `none`: there are none |\n"
+    "| choices | what `tool_choice` may be: `auto` (the model decides), `none` (no call), `required` (some call), "
+    "`tool` (this one), `allowed` (one of these); a choice that is not listed is refused |\n"
+    "| parallel calls | `settable`: one reply may have several calls, and `parallel_tool_calls: false` ends that; "
+    "`always`: it may, and nothing ends it; `never`: one call at a time |\n"
+    "| strict | whether a tool may be `strict`, so that its arguments are held to its schema |\n"
+    "| JSON, JSON Schema | whether an answer may be held to be an object (`response_format: json`), or to a schema |\n"
+    "| JSON with tools | whether a request may have such a format and tools, and the model still calls them |\n"
+    "| tools while thinking | whether a request may have tools and a reasoning effort |\n"
+    "| calls in pieces | whether a stream has the arguments of a call piece by piece; `no`: each call comes whole, in "
+    "one event |\n"
+    "| media | what a message may hold beside text |\n"
+    "| effort, seed | whether `reasoning_effort` and `seed` are taken |\n"
+    "| sent back | the fields of the model's earlier turns, mostly its reasoning, that are sent to it again in the "
+    "next request; types that keep their reasoning in the parts of a turn have no such field |\n"
+    "| key | the environment variable of the key |\n"
 )
-HEADS = (
-    "vendor",
-    "tools",
-    "choices",
-    "parallel calls",
-    "strict",
-    "JSON",
-    "JSON Schema",
-    "either beside tools",
-    "tools while thinking",
-    "calls in pieces",
-    "media",
-    "effort",
-    "seed",
-    "goes back",
-)
-CHOICES = ("auto", "none", "required", "tool", "allowed")
 
 
 def rows() -> Iterator[KnownRow]:
@@ -65,8 +73,8 @@ def page(found: Sequence[KnownRow]) -> str:
     parts = [INTRO]
     for type_name, of_type in groupby(found, key=lambda row: row.type_name):
         listed = list(of_type)
-        parts.append(f"## `{type_name}`\n\n{table(HEADS, map(cells, listed))}")
-        parts.append(table(("vendor", "address", "key"), map(place, listed)))
+        parts.append(f"## `{type_name}`\n\n{table(('vendor', *CAPABILITY_HEADS), map(cells, listed))}")
+        parts.append(table(("vendor", *PLACE_HEADS), map(place, listed)))
     return "\n".join(parts)
 
 
@@ -77,39 +85,48 @@ def table(heads: Sequence[str], lines: Iterator[Sequence[str]]) -> str:
 
 
 def cells(row: KnownRow) -> Sequence[str]:
-    """What a row says, in the words of the page."""
-    profile = row.profile
-    said = {mode: claim_of_choice(profile, mode) for mode in CHOICES}
-    choices = [mode if word == "yes" else f"{mode} ({word})" for mode, word in said.items() if word != "no"]
-    media = [name for name in ("images", "audio", "files") if getattr(profile, name)]
-    return (
-        f"`{row.vendor}`",
-        profile.tool_mode,
-        ", ".join(choices) or "none",
-        profile.parallel_tool_calls,
-        claim(profile, "strict_tools", profile.strict_tools),
-        claim_of_format(profile, "json"),
-        claim_of_format(profile, "json_schema"),
-        claim(profile, "response_format_with_tools", profile.response_format_with_tools),
-        claim(profile, "tools_with_thinking", profile.tools_with_thinking),
-        "yes" if profile.streamed_tool_deltas else "no",
-        ", ".join(media) or "none",
-        claim(profile, "reasoning_effort", profile.reasoning_effort),
-        claim(profile, "seed", profile.seed),
-        ", ".join(f"`{name}`" for name in sorted(profile.replay)) or "–",
-    )
+    """What a row says, its names as code."""
+    *words, back = capability_words(row)
+    return f"`{row.vendor}`", *words, _as_code(back)
 
 
 def place(row: KnownRow) -> Sequence[str]:
     """Where a vendor lives, and whose key it takes."""
-    key = f"`{row.row.key_variable}`" if row.row.key_variable else "–"
-    needed = " (needed)" if row.row.key_required else ""
-    return f"`{row.vendor}`", f"`{row.row.base_url}`" if row.row.base_url else "yours", key + needed
+    address, key = place_words(row)
+    return f"`{row.vendor}`", address if address == "yours" else f"`{address}`", _as_code(key)
+
+
+def _as_code(words: str) -> str:
+    return re.sub(r"\b(?!needed\b)\w+", r"`\g<0>`", words)
 
 
 def test_the_page_is_what_the_rows_say() -> None:
     """Word for word; a row that is new, gone or changed is noticed."""
     assert PAGE.read_text("utf-8") == page(list(rows()))
+
+
+def test_a_type_is_listed_with_those_who_have_its_api() -> None:
+    """Vendors share rows between two APIs; of most no page says that they have the other."""
+    vendors = [row.vendor for row in rows() if row.type_name == "openai.responses"]
+
+    assert sorted(vendors) == ["azure", "deepseek", "generic", "openai", "xai"]
+
+
+def test_of_calls_nothing_is_said_where_there_are_no_tools() -> None:
+    """Six columns would speak of what cannot be."""
+    [row] = [each for each in rows() if each.vendor == "perplexity"]
+    said = dict(zip(CAPABILITY_HEADS, capability_words(row), strict=True))
+
+    assert said["tools"] == "none"
+    assert {name for name, word in said.items() if word == "\N{EN DASH}"} == {
+        "choices",
+        "parallel calls",
+        "strict",
+        "JSON with tools",
+        "tools while thinking",
+        "calls in pieces",
+        "sent back",
+    }
 
 
 def main() -> None:

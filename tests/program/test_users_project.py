@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.installing import build
+
 ROOT = Path(__file__).parents[2]
 
 FILES = {
@@ -138,10 +140,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.lstrip("\n"), "utf-8")
-    wheels = folder / "wheels"
-    for source in (ROOT, ROOT / "plugins" / "openai", folder / "audit"):
-        build = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
-        run(*build, "--no-build-isolation", "--no-index", "--wheel-dir", wheels, source, cwd=folder)
+    wheels = build([ROOT, ROOT / "plugins" / "openai", folder / "audit"], folder)
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).strip())
@@ -152,7 +151,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ):
             (site / item.name).symlink_to(item)
     install = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install", "--quiet"]
-    run(*install, "--no-index", "--no-deps", *sorted(wheels.glob("*.whl")), cwd=folder)
+    run(*install, "--no-index", "--no-deps", "--no-compile", *wheels, cwd=folder)
     return folder
 
 

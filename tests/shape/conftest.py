@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -12,19 +13,28 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@dataclass(frozen=True)
+class Read:
+    """What of a module is looked at more than once; the syntax trees of all of them would be millions of objects."""
+
+    docstring: str | None
+    on_load: tuple[tuple[str, tuple[str, ...]], ...]
+    everywhere: tuple[tuple[str, tuple[str, ...]], ...]
+
+
 class House:
     """The checkout as files: sources, module names and syntax trees."""
 
     root = ROOT
     core = ROOT / "agentforge"
 
-    def plugins(self) -> list[Path]:
+    def plugins(self) -> tuple[Path, ...]:
         """The import packages of the plugins in this checkout."""
-        return sorted(path.parent for path in ROOT.glob("plugins/*/src/*/__init__.py"))
+        return _plugins()
 
-    def sources(self) -> list[Path]:
+    def sources(self) -> tuple[Path, ...]:
         """Every shipped module: the core and the plugins."""
-        return sorted(path for top in (self.core, *self.plugins()) for path in top.rglob("*.py"))
+        return _sources()
 
     def written(self) -> list[Path]:
         """Every Python file of the project, tests and benchmarks included."""
@@ -39,25 +49,53 @@ class House:
 
     def tree(self, path: Path) -> ast.Module:
         """The syntax tree of a file."""
-        return _parsed(path)
+        return _tree(path)
 
     def name_of(self, path: Path) -> str:
         """The path as a reader of a failure wants it."""
         return path.relative_to(ROOT).as_posix()
 
-    def imports(self, path: Path, *, everywhere: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def docstring(self, path: Path) -> str | None:
+        """What a module says of itself."""
+        return _read(path).docstring
+
+    def imports(self, path: Path, *, everywhere: bool = False) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """What a file imports, as (module, names): when it is loaded, or ``everywhere``, in functions too."""
-        for node in ast.walk(self.tree(path)) if everywhere else _run_on_import(self.tree(path).body):
-            if isinstance(node, ast.Import):
-                yield from ((alias.name, ()) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{self.name_of(path)}:{node.lineno}: imports are absolute"
-                yield node.module or "", tuple(alias.name for alias in node.names)
+        read = _read(path)
+        return read.everywhere if everywhere else read.on_load
 
 
 @cache
-def _parsed(path: Path) -> ast.Module:
+def _plugins() -> tuple[Path, ...]:
+    return tuple(sorted(path.parent for path in ROOT.glob("plugins/*/src/*/__init__.py")))
+
+
+@cache
+def _sources() -> tuple[Path, ...]:
+    return tuple(sorted(path for top in (House.core, *_plugins()) for path in top.rglob("*.py")))
+
+
+def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"), str(path))
+
+
+@cache
+def _read(path: Path) -> Read:
+    tree, name = _tree(path), path.relative_to(ROOT).as_posix()
+    return Read(
+        ast.get_docstring(tree),
+        tuple(_imported(_run_on_import(tree.body), name)),
+        tuple(_imported(ast.walk(tree), name)),
+    )
+
+
+def _imported(nodes: Iterable[ast.AST], name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, ()) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}:{node.lineno}: imports are absolute"
+            yield node.module or "", tuple(alias.name for alias in node.names)
 
 
 def _run_on_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 from types import ModuleType
@@ -85,6 +84,6 @@ def test_every_exported_class_and_function_is_documented(house: Any) -> None:
 
 def test_every_module_says_why_it_exists(house: Any) -> None:
     """Each shipped module has a docstring."""
-    silent = [house.name_of(path) for path in house.sources() if not ast.get_docstring(house.tree(path))]
+    silent = [house.name_of(path) for path in house.sources() if not house.docstring(path)]
 
     assert silent == []

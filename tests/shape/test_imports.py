@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -34,40 +36,58 @@ MODULES = {
 }
 MODULES_OF_THE_CORE = 250
 
-LISTING = "import sys; before = set(sys.modules); {}; print(*sorted(set(sys.modules) - before))"
+STATEMENTS = (
+    "import agentforge",
+    "import agentforge.errors",
+    "import agentforge.model",
+    "import agentforge.tool",
+    "import agentforge.http",
+    "import agentforge.memory",
+    "import agentforge.advisor",
+    "import agentforge.client",
+    "import agentforge.config",
+    "import agentforge.plugin; agentforge.plugin.Plugins().states()",
+    "import agentforge.container",
+    "import agentforge.testing",
+    "import agentforge_anthropic",
+    "import agentforge_dashscope",
+    "import agentforge_gemini",
+    "import agentforge_http",
+    "import agentforge_local",
+    "import agentforge_mcp",
+    "import agentforge_ollama",
+    "import agentforge_openai",
+)
+# Each in a child of one process, which had imported what all of them import.
+LISTING = """
+import os, sys
+before = set(sys.modules)
+import agentforge
+for statement in sys.argv[1:]:
+    if not hasattr(os, "fork") or not os.fork():
+        exec(statement)
+        print(*sorted(set(sys.modules) - before), flush=True)
+        os._exit(0)
+    assert os.wait()[1] == 0
+"""
+
+
+@cache
+def _loaded() -> dict[str, set[str]]:
+    """The modules that each statement brings in, in a process that had done nothing but `import agentforge`."""
+    statements = [*STATEMENTS, "import pydantic"]
+    lines: list[str] = []
+    for together in [statements] if hasattr(os, "fork") else [[each] for each in statements]:
+        command = [sys.executable, "-I", "-c", LISTING, *together]
+        lines += subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()
+    return {statement: set(line.split()) for statement, line in zip(statements, lines, strict=True)}
 
 
 def _loaded_by(statement: str) -> set[str]:
-    """The modules that a statement brings in, in an interpreter of its own."""
-    command = [sys.executable, "-I", "-c", LISTING.format(statement)]
-    return set(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split())
+    return _loaded()[statement]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import agentforge",
-        "import agentforge.errors",
-        "import agentforge.model",
-        "import agentforge.tool",
-        "import agentforge.http",
-        "import agentforge.memory",
-        "import agentforge.advisor",
-        "import agentforge.client",
-        "import agentforge.config",
-        "import agentforge.plugin; agentforge.plugin.Plugins().states()",
-        "import agentforge.container",
-        "import agentforge.testing",
-        "import agentforge_anthropic",
-        "import agentforge_dashscope",
-        "import agentforge_gemini",
-        "import agentforge_http",
-        "import agentforge_local",
-        "import agentforge_mcp",
-        "import agentforge_ollama",
-        "import agentforge_openai",
-    ],
-)
+@pytest.mark.parametrize("statement", STATEMENTS)
 def test_importing_loads_no_third_party(statement: str) -> None:
     """Neither the core nor a package of it, nor a plugin, loads a heavy library before it is used."""
     loaded = _loaded_by(statement)

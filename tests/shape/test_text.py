@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,18 +28,21 @@ VENDORS = (
 )
 
 
-def _texts(top: Path) -> list[Path]:
-    return sorted(
-        path for path in top.rglob("*") if path.suffix in TEXTS and _ours(path.relative_to(top)) and path.is_file()
-    )
+@cache
+def _texts(top: Path) -> tuple[Path, ...]:
+    """All of ours below; a folder of somebody else's (an environment, what npm installs) is not walked through."""
+    found: list[Path] = []
+    for folder, folders, names in os.walk(top):
+        folders[:] = filter(_ours, folders)
+        found += [Path(folder, name) for name in filter(_ours, names) if os.path.splitext(name)[1] in TEXTS]
+    return tuple(sorted(path for path in found if path.is_file()))
 
 
-def _ours(path: Path) -> bool:
-    hidden = {part for part in path.parts if part.startswith(".") and part not in {".ci", ".gitignore"}}
-    return not hidden and not LEFT_BEHIND.intersection(path.parts)
+def _ours(name: str) -> bool:
+    return name not in LEFT_BEHIND and (not name.startswith(".") or name in {".ci", ".gitignore"})
 
 
-def _hits(house: Any, paths: list[Path], pattern: re.Pattern[str]) -> list[str]:
+def _hits(house: Any, paths: Iterable[Path], pattern: re.Pattern[str]) -> list[str]:
     return [
         f"{house.name_of(path)}:{number}: {line.strip()[:100]}"
         for path in paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from agentforge.masking import Secrets
 from agentforge.model import ChatModel, ChatRequestParameters
 from agentforge.plugin import BeanContext, BeanType, Catalogue, Components, Plugins
 
-__all__ = ("BASE", "EndpointBean")
+__all__ = ("BASE", "EndpointBean", "EndpointBeanWithSettings")
 
 BASE = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "api_key": "sk-123456"}
 
@@ -222,3 +223,38 @@ class EndpointBean:
         elsewhere = "http://127.0.0.1:8/v1"
         assert asked({self.BASE_URL_VARIABLE: elsewhere}, base_url=None) == (elsewhere,)
         assert asked({}, proxy="http://user:pass@127.0.0.1:7") == ()
+
+
+class EndpointBeanWithSettings(EndpointBean):
+    """The same, with the settings that only this type has."""
+
+    #: Settings with the name and the value that the model gets, and such as it refuses, with a part of the error.
+    OWN: ClassVar[Sequence[tuple[dict[str, Any], str, Any]]]
+    REFUSED: ClassVar[Sequence[tuple[dict[str, Any], str]]]
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """The tables are those of the deriving class."""
+        for names, table in (("own, name, value", self.OWN), ("refused, message", self.REFUSED)):
+            if names.partition(",")[0] in metafunc.fixturenames:
+                metafunc.parametrize(names, table)
+
+    def test_settings_of_its_own_reach_the_model(
+        self,
+        bean_type: BeanType,
+        context: BeanContext,
+        given: dict[str, Any],
+        own: dict[str, Any],
+        name: str,
+        value: Any,
+    ) -> None:
+        bean_type.create(bean_type.settings(**{**BASE, **own}), context)
+
+        assert given[name] == value
+
+    def test_what_the_model_would_refuse_of_these_is_found_too(
+        self, bean_type: BeanType, refused: dict[str, Any], message: str
+    ) -> None:
+        with pytest.raises(ValueError, match="validation error") as caught:
+            bean_type.settings(**{**BASE, **refused})
+
+        assert message in str(caught.value)

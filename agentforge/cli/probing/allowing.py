@@ -109,11 +109,23 @@ def _lifted(settings: Any) -> BeanSettings:
         "tool_mode": "native",
         "profile_overrides": {
             **own,
-            **_EVERYTHING,
+            **_within(settings.VENDORS.kind.FORM),
             "unsupported": {**(own.get("unsupported") or {}), **_POLICIES},
         },
     }
     made: BeanSettings = Probing.model_construct(_fields_set=set(values), **values)
+    return made
+
+
+def _within(form: Mapping[str, tuple[object, ...]]) -> dict[str, object]:
+    """Everything that the form of the request has a place for, as no override may go beyond it."""
+    made = dict(_EVERYTHING)
+    for name, known in form.items():
+        value = made.get(name)
+        if isinstance(value, tuple):
+            made[name] = tuple(each for each in value if each in known)
+        elif value is not None and value not in known:
+            made[name] = known[0]
     return made
 
 

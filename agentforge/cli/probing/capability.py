@@ -102,7 +102,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         calls.calls_one_at_a_time,
         lambda profile: claim(profile, "parallel_tool_calls", profile.parallel_tool_calls != "always"),
     ),
-    _tool_row("streamed_calls", "whether a streamed call comes whole", rounds.streams_calls),
+    _tool_row("streamed_calls", "whether a streamed call comes whole", rounds.streams_calls, further=1),
     _tool_row(
         "streamed_tool_deltas",
         "whether it comes in pieces",

@@ -28,6 +28,8 @@ def found_capabilities(verdicts: Sequence[Verdict], profile: ModelProfile) -> di
     modes = _members(known, "tool_choice", _CHOICES, profile.tool_choice)
     if modes is not None:
         made["tool_choice"] = modes
+        if mapped := _mapped(modes, profile):
+            made["unsupported"] = mapped
     parallel = _parallel(known)
     if parallel is not None:
         made["parallel_tool_calls"] = parallel
@@ -75,6 +77,12 @@ def _members(known: Mapping[str, bool], prefix: str, names: Sequence[str], befor
     if all(value is None for value in found.values()):
         return None
     return [name for name in names if (name in before if found[name] is None else found[name])]
+
+
+def _mapped(modes: Sequence[str], profile: ModelProfile) -> dict[str, str]:
+    """The choices that lose nothing without a word of their own, as fewer tools, or none, are offered instead."""
+    features = [f"tool_choice.{mode}" for mode in ("none", "allowed") if mode not in modes]
+    return {feature: "map" for feature in features if feature not in profile.unsupported}
 
 
 def _parallel(known: Mapping[str, bool]) -> str | None:

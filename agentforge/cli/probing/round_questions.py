@@ -34,9 +34,28 @@ __all__ = (
 )
 
 
+_SEND_NOTE = f"Send Mara a note with exactly these words: {NOTE_TEXT}"
+
+
 async def streams_calls(asker: Asker) -> Found:
     """A call with a long argument, streamed: whole at the end, and the same in its pieces."""
-    return _judged_stream(*await _streamed_call(asker))
+    events, response = await _streamed_call(asker)
+    found = _judged_stream(events, response)
+    if isinstance(response, str) or not named(response) or found.status != "no" or asker.only_streams:
+        return found
+    if misfit(response.ai_message.tool_execution_requests[0], NOTE) is None:
+        return found
+    return await _compared(asker, found)
+
+
+async def _compared(asker: Asker, found: Found) -> Found:
+    """The same question without a stream: a call that does not fit there either was not damaged on its way."""
+    plain = await asker.ask(_SEND_NOTE, tools=[NOTE], **way_to_call(asker))
+    calls = plain.ai_message.tool_execution_requests
+    problem = misfit(calls[0], NOTE) if calls else None
+    if problem is None:
+        return found
+    return unsure(f"a call came that does not fit, and none that does without a stream: {problem}", again=False)
 
 
 async def streams_calls_in_pieces(asker: Asker) -> Found:
@@ -51,9 +70,8 @@ async def streams_calls_in_pieces(asker: Asker) -> Found:
 
 async def _streamed_call(asker: Asker) -> tuple[Sequence[ChatEvent], ChatResponse | str]:
     if asker.streamed is None:
-        question = f"Send Mara a note with exactly these words: {NOTE_TEXT}"
         try:
-            asker.streamed = await asker.stream(question, tools=[NOTE], **way_to_call(asker))
+            asker.streamed = await asker.stream(_SEND_NOTE, tools=[NOTE], **way_to_call(asker))
         except ProtocolError as error:
             return (), f"the stream is broken: {error.message}"
     streamed = asker.streamed

@@ -52,20 +52,28 @@ def row_text(
     further: Mapping[str, object],
     title: str,
     use: str,
+    left_out: Sequence[str] = (),
 ) -> str:
     """The file. ``row`` are the fields of ``vendor``, ``further`` other settings of the bean; ``title`` says what was
-    asked and when, ``use`` how the file is used."""
-    lines = [f"# {title}", f"# {use}", "#", *_found(verdicts), "agentforge: 1", "beans:", f"  {bean}:", "    vendor:"]
+    asked and when, ``use`` how the file is used, ``left_out`` names what was found and a row has no field for."""
+    lines = [f"# {title}", f"# {use}", "#", *_found(verdicts, left_out)]
+    if left_out:
+        lines += ["#", f"# No row can say this, so it is not in this one: {', '.join(left_out)}."]
+    if not any(verdict.agrees is False for verdict in verdicts):
+        lines += ["#", "# Nothing differs from the profile of that day: the row holds it as it was found."]
+    lines += ["agentforge: 1", "beans:", f"  {bean}:", "    vendor:"]
     lines += _mapping(row, "      ")
     lines += _mapping(further, "    ")
     return "\n".join(lines) + "\n"
 
 
-def _found(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _found(verdicts: Sequence[Verdict], left_out: Collection[str]) -> Iterator[str]:
     width = max(len(verdict.capability.name) for verdict in verdicts)
     for verdict in verdicts:
         found = verdict.found
         differs = f" (the profile said {verdict.says})" if verdict.agrees is False else ""
+        if verdict.capability.name in left_out:
+            differs = f" (the profile said {verdict.says}; not in the row)"
         words = visible(" ".join(f"{found.status}: {found.note}".split()))
         text = f"#   {verdict.capability.name:{width}}  {words}"
         yield (text if len(text) <= _WIDTH else text[: _WIDTH - 3].rstrip() + "...") + differs

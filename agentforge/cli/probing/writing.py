@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentforge.cli.probing.asker import Asker
+from agentforge.cli.probing.claims import Claims
 from agentforge.cli.probing.derived import found_capabilities, found_replay, found_while_thinking
 from agentforge.cli.probing.row_file import profile_of_file, row_name, row_text
+from agentforge.cli.probing.said import agree
 from agentforge.cli.probing.session import Verdict
 from agentforge.cli.writing import write_whole
 
@@ -18,10 +21,18 @@ if TYPE_CHECKING:
     from agentforge.container import AgentForge, PlannedBean
     from agentforge.model import ChatModel, ModelProfile
 
-__all__ = ("write_row",)
+__all__ = ("Written", "write_row")
 
 
-def write_row(
+@dataclass(frozen=True, slots=True)
+class Written:
+    """``use`` says how the file is used; ``left_out`` are the capabilities that differ and that no row can say."""
+
+    use: str
+    left_out: Sequence[str]
+
+
+async def write_row(
     app: AgentForge,
     bean: PlannedBean,
     model: ChatModel,
@@ -29,9 +40,9 @@ def write_row(
     verdicts: Sequence[Verdict],
     path: Path,
     console: Console,
-) -> str:
-    """Write the row and give the sentence that says how it is used. Raises `ConfigurationError` for a place that
-    cannot be written."""
+) -> Written | None:
+    """Write the row; ``None`` where nothing was found that one could say, and then there is no file. Raises
+    `ConfigurationError` for a place that cannot be written."""
     settings: Any = bean.settings
     root = next(each for each in app.files if each.name != ".env")
     profile = profile_of_file(path, root)
@@ -40,7 +51,10 @@ def write_row(
     row = _row(settings, brought, profile or path.stem, verdicts, asker, model.profile)
     if wanted:
         row["capabilities"] = wanted
+    if not row.keys() - {"like", "name"}:
+        return None
     further = _further(bean, row, wanted, app)
+    left_out = await _left_out(_changed(bean, row, app, further), asker, verdicts, row)
     if profile is None:
         use = f"To use it name it {root.stem}-NAME{root.suffix} beside {root.name}: agentforge check --profile NAME."
     else:
@@ -48,10 +62,32 @@ def write_row(
     name = getattr(model, "model_name", "")
     title = f"What agentforge probe found of the model {name!r} at {getattr(model, 'base_url', '')} on {date.today()}."
     text = row_text(
-        bean.id, row, verdicts, further=further, title=title, use=f"Merged above {root.name}: {use}" if profile else use
+        bean.id,
+        row,
+        verdicts,
+        further=further,
+        title=title,
+        use=f"Merged above {root.name}: {use}" if profile else use,
+        left_out=left_out,
     )
     write_whole(path, console.secrets.mask(text))
-    return use
+    return Written(use, left_out)
+
+
+async def _left_out(
+    made: ChatModel, asker: Asker, verdicts: Sequence[Verdict], row: Mapping[str, object]
+) -> Sequence[str]:
+    """The capabilities that differ still, though the bean has the row."""
+    claims = Claims(made, asker)
+    differing = [each for each in verdicts if each.agrees is False]
+    names: list[str] = []
+    for each in differing:
+        name = each.capability.name
+        if name == "replay" and "replay_fields" in row:
+            continue
+        if each.found.lost or agree(await claims.of(each.capability), each.found) is False:
+            names.append(name)
+    return names
 
 
 def _row(
@@ -86,17 +122,7 @@ def _further(
 ) -> dict[str, object]:
     """What the row cannot say, as something above it has another word: the bean's own overrides, or what the wire knows
     of a model by its name."""
-    from agentforge.plugin import BeanContext
-
-    settings: Any = bean.settings
-    assert bean.bean_type is not None
-    vendor = {**settings.vendor, **row} if isinstance(settings.vendor, Mapping) else dict(row)
-    changed = settings.model_copy(update={"vendor": vendor})
-    context = BeanContext(
-        bean.id, bean.folder, app.plan.components, plugins=app.plugins, environment=app.plan.environment
-    )
-    made: Any = bean.bean_type.create(changed, context)
-    profile = made.profile
+    profile = _changed(bean, row, app).profile
     other = {
         name: value
         for name, value in wanted.items()
@@ -105,5 +131,24 @@ def _further(
     return {"profile_overrides": other} if other else {}
 
 
+def _changed(
+    bean: PlannedBean, row: Mapping[str, object], app: AgentForge, further: Mapping[str, Any] | None = None
+) -> Any:
+    """The model of the bean as it is with the row; it sends nothing."""
+    from agentforge.plugin import BeanContext
+
+    settings: Any = bean.settings
+    assert bean.bean_type is not None
+    vendor = {**settings.vendor, **row} if isinstance(settings.vendor, Mapping) else dict(row)
+    overrides = {**settings.profile_overrides, **(further or {}).get("profile_overrides", {})}
+    changed = settings.model_copy(update={"vendor": vendor, "profile_overrides": overrides})
+    context = BeanContext(
+        bean.id, bean.folder, app.plan.components, plugins=app.plugins, environment=app.plan.environment
+    )
+    return bean.bean_type.create(changed, context)
+
+
 def _same(there: object, wanted: object) -> bool:
+    if isinstance(wanted, Mapping):
+        return isinstance(there, Mapping) and all(there.get(key) == value for key, value in wanted.items())
     return there == frozenset(wanted) if isinstance(wanted, list) else there == wanted

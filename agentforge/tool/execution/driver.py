@@ -274,9 +274,17 @@ class _Turn:
         if self.emit is not None:
             await self.emit(RoundStarted(number))
         try:
-            answer = await self._answer(number, ChatRequest(messages, parameters))
+            request = ChatRequest(messages, parameters)
+            if self.rounds is not None:
+                answer = await self.rounds.ask(number, request)
+            else:
+                assert self.ask is not None
+                if run.parent is not None:
+                    await run.ask_above()
+                answer = Answer(await self.ask(request))
         except ToolUseFailedError as error:
-            if not self.loop.refused(error.failed_generation, run.secrets.mask(error.message)):
+            mask = run.secrets.mask
+            if not self.loop.refused(mask(error.failed_generation), mask(error.message)):
                 raise
             await self._say_refused(number, error)
             return
@@ -298,14 +306,6 @@ class _Turn:
         choice = parameters.tool_choice
         if choice is not None and choice.forces_a_call and answer.forced and not calls:
             self._no_call(response, repr(choice.names[0]) if choice.mode == "tool" else "a tool")
-
-    async def _answer(self, number: int, request: ChatRequest) -> Answer:
-        if self.rounds is not None:
-            return await self.rounds.ask(number, request)
-        assert self.ask is not None
-        if self.run.parent is not None:
-            await self.run.ask_above()
-        return Answer(await self.ask(request))
 
     async def _say_refused(self, number: int, error: ToolUseFailedError) -> None:
         """The model is asked again: a forced tool choice holds on, and nothing that was shown of this round counts."""

@@ -78,6 +78,9 @@ _BROKEN_OFF = {
     FinishReason.CONTENT_FILTER: "Not run: the reply was stopped by a content filter.",
 }
 _REFUSED = "The server refused this: {reason}\nCall the tools again, with arguments that fit their schemas."
+# Characters of what goes back to the model: a reply without end must not fill the next request.
+_MADE = 64 * 1024
+_REASON = 2_000
 _NO_ROUND_LEFT = "Not run: the limit of tool-calling round trips was reached."
 
 
@@ -159,8 +162,8 @@ class ToolLoop:
         if state.correction or self._no_round_left():
             state.correction = ()
             return False
-        told = UserMessage(_REFUSED.format(reason=reason))
-        state.correction = (AiMessage(generation), told) if generation.strip() else (told,)
+        told = UserMessage(_REFUSED.format(reason=reason[:_REASON]))
+        state.correction = (AiMessage(generation[:_MADE]), told) if generation.strip() else (told,)
         return True
 
     def resolved(self, outcomes: Mapping[int, tuple[ToolOutcome, ToolExecutionResult] | Ask]) -> None:

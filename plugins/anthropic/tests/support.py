@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import count
 from typing import Any
 
-from agentforge.http import RetryPolicy
-from agentforge.model import (
-    ChatEvent,
-    ChatMessage,
-    ChatRequest,
-    ChatRequestParameters,
-    ChatResponse,
-    ResponseDone,
-    ToolParameters,
-    ToolSpecification,
-)
 from agentforge_anthropic import AnthropicChatModel, MessagesRow
 from agentforge_anthropic.wire.reply import MessagesAnswering
 from agentforge_anthropic.wire.response import decode_response
 from agentforge_anthropic.wire.stream import StreamDecoder
 from tests.support.listed_answers import ListedAnswers
 from tests.support.official_types import StrictAdapter, strict_adapter
-
-#: One retry that does not wait.
-AT_ONCE = RetryPolicy(max_retries=1, base=0.001, cap=0.001)
+from tests.support.wire_exchange import KEY, Asking, Reading, offline
 
 USAGE = {"input_tokens": 3, "output_tokens": 2}
 
@@ -43,15 +27,6 @@ GOOD = {
     "usage": USAGE,
 }
 
-WEATHER = ToolSpecification(
-    "get_weather",
-    "current weather of a city",
-    ToolParameters.builder().add_property("city", "string", "name of the city", required=True).build(),
-)
-TIME = ToolSpecification(
-    "get_time", "the time in a city", ToolParameters.builder().add_property("city", "string", required=True).build()
-)
-
 
 class FakeTransport(ListedAnswers):
     """Answers in this form."""
@@ -63,39 +38,17 @@ def model_on(
     transport: FakeTransport | None = None, vendor: str | MessagesRow = "anthropic", **options: Any
 ) -> AnthropicChatModel:
     """A model of that vendor over the transport, with an address and a key where the row needs them."""
-    options.setdefault("model", "claude-sonnet-4-5")
-    options.setdefault("api_key", "key-for-tests")
-    options.setdefault("environment", {})
+    usual = {"model": "claude-sonnet-4-5", "api_key": KEY}
     if vendor == "generic":
-        options.setdefault("base_url", "https://llm.example/anthropic")
-    transport = transport if transport is not None else FakeTransport()
-    return AnthropicChatModel(vendor=vendor, transport=transport, max_retries=options.pop("max_retries", 0), **options)
+        usual["base_url"] = "https://llm.example/anthropic"
+    return offline(AnthropicChatModel, transport or FakeTransport(), vendor=vendor, **{**usual, **options})
 
 
-def exchange(
-    messages: str | Sequence[ChatMessage] = "Hello",
-    parameters: ChatRequestParameters | None = None,
-    answer: Any = GOOD,
-    **options: Any,
-) -> tuple[dict[str, Any], ChatResponse]:
-    """The body that one plain request makes, and the response to ``answer``."""
-    transport = FakeTransport(answer)
-    response = asyncio.run(model_on(transport, **options).chat(ChatRequest(messages, parameters)))
-    return transport.bodies[-1], response
+ASKING = Asking(model_on, FakeTransport)
+exchange, body_of, notice_codes = ASKING.exchange, ASKING.body_of, ASKING.notice_codes
 
-
-def body_of(
-    messages: str | Sequence[ChatMessage] = "Hello", parameters: ChatRequestParameters | None = None, **options: Any
-) -> dict[str, Any]:
-    """Only the body."""
-    return exchange(messages, parameters, **options)[0]
-
-
-def notice_codes(
-    messages: str | Sequence[ChatMessage] = "Hello", parameters: ChatRequestParameters | None = None, **options: Any
-) -> list[str]:
-    """The codes of the response's notices."""
-    return [notice.code for notice in exchange(messages, parameters, **options)[1].notices]
+READING = Reading("anthropic/messages", MessagesAnswering, decode_response, StreamDecoder)
+answering, plain, events_in, streamed = READING.answering, READING.plain, READING.events_in, READING.streamed
 
 
 @cache
@@ -108,23 +61,6 @@ def request_types(beta: bool = False) -> StrictAdapter:
     from anthropic.types.message_create_params import MessageCreateParams
 
     return strict_adapter(MessageCreateParams)
-
-
-def numbered_ids() -> Any:
-    """Ids ``made_1``, ``made_2``, ... so that replies can be compared."""
-    numbers = count(1)
-    return lambda: f"made_{next(numbers)}"
-
-
-def answering(**changes: Any) -> MessagesAnswering:
-    """What decoding needs, with predictable ids."""
-    return MessagesAnswering(**{"provider": "anthropic/messages", "new_id": numbered_ids(), **changes})
-
-
-def plain(body: Mapping[str, Any] | bytes, **changes: Any) -> ChatResponse:
-    """A plain body decoded."""
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return decode_response(content, answering(**changes))
 
 
 def message(*blocks: dict[str, Any], stop: str | None = "end_turn", **fields: Any) -> dict[str, Any]:
@@ -165,21 +101,3 @@ def call_block(index: int, *pieces: str, id: str = "toolu_1", name: str = "get_w
     """A call whose arguments come in pieces."""
     start = {"type": "tool_use", "id": id, "name": name, "input": {}, **more}
     return block(index, start, *({"type": "input_json_delta", "partial_json": piece} for piece in pieces))
-
-
-def events_in(body: bytes, **changes: Any) -> list[ChatEvent]:
-    """All events of a stream's body."""
-    decoder = StreamDecoder(answering(**changes))
-    return [*decoder.feed(body), *decoder.finish()]
-
-
-def streamed(body: bytes, **changes: Any) -> ChatResponse:
-    """The response of a stream's body."""
-    last = events_in(body, **changes)[-1]
-    assert isinstance(last, ResponseDone)
-    return last.response
-
-
-def calls_of(response: ChatResponse) -> list[tuple[str, str, str]]:
-    """Id, name and argument text of each call."""
-    return [(c.id, c.name, c.arguments) for c in response.ai_message.tool_execution_requests]

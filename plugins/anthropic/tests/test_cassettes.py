@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from agentforge.errors import ModelError
 from agentforge.model import (
     AiMessage,
-    ChatEvent,
     ChatResponse,
     FinishReason,
     ProviderState,
@@ -25,26 +16,11 @@ from agentforge.model import (
     ToolCallReady,
     ToolExecutionRequest,
 )
-from agentforge_anthropic.wire.stream import StreamDecoder
-from plugins.anthropic.tests.support import answering, calls_of, events_in, plain, streamed
+from plugins.anthropic.tests.support import READING, events_in, plain, streamed
+from tests.support.cassette_checks import RecordedStreams, Recordings, check_calls
 
-
-def answers(shared: Path) -> Iterator[tuple[str, int, Any]]:
-    """File, position and body of each recorded answer."""
-    files = sorted((shared / "cassettes" / "anthropic").glob("messages-*.json"))
-    assert len(files) == 13
-    for file in files:
-        for position, interaction in enumerate(json.loads(file.read_text())["interactions"]):
-            assert interaction["response"]["status"] == 200
-            yield file.stem, position, interaction["response"]["body"]
-
-
-def decoded(body: Any) -> ChatResponse:
-    return streamed(body.encode()) if isinstance(body, str) else plain(body)
-
-
-def answer(shared: Path, stem: str, position: int = 0) -> Any:
-    return next(body for name, at, body in answers(shared) if (name, at) == (f"messages-{stem}", position))
+RECORDINGS = Recordings(READING, "messages", "anthropic", files=13)
+answers, answer, decoded = RECORDINGS.answers, RECORDINGS.answer, RECORDINGS.decoded
 
 
 def test_every_answer_is_read(shared: Path) -> None:
@@ -52,18 +28,16 @@ def test_every_answer_is_read(shared: Path) -> None:
     count = 0
     for name, position, body in answers(shared):
         response, where = decoded(body), f"{name} {position}"
-        calls = calls_of(response)
-        assert len({identity for identity, _, _ in calls}) == len(calls), where
-        for request in response.ai_message.tool_execution_requests:
-            assert request.name and request.id_was_given, where
-            assert isinstance(request.arguments_as_map(), dict), where
+        calls = response.ai_message.tool_execution_requests
+        check_calls(response, where)
+        assert all(call.id_was_given for call in calls), where
         if calls:
             assert response.finish_reason is FinishReason.TOOL_EXECUTION, where
         elif response.finish_reason is not FinishReason.REFUSAL:
             assert response.finish_reason is FinishReason.STOP and response.ai_message.contents, where
         assert response.id and response.token_usage.input_tokens and response.token_usage.output_tokens, where
         count += 1
-    assert count == 31
+    assert count == 31 and not RECORDINGS.failed(shared)
 
 
 def test_plain_answers_hold_the_blocks_that_are_in_them(shared: Path) -> None:
@@ -175,36 +149,6 @@ def test_the_refusal_reads_as_reviewed(shared: Path) -> None:
     assert notice.code == "refusal" and notice.details["type"] == "refusal"
 
 
-def test_every_stream_is_read_the_same_at_every_cut(shared: Path) -> None:
-    bodies = [body.encode() for _, _, body in answers(shared) if isinstance(body, str)]
-    whole = {body: outcome([body]) for body in bodies}
-    assert len(whole) == 9
-
-    @settings(max_examples=60, deadline=None)
-    @given(st.sampled_from(bodies), st.lists(st.floats(0, 1), min_size=1, max_size=8))
-    def check(body: bytes, cuts: list[float]) -> None:
-        edges = sorted({0, len(body), *(int(cut * len(body)) for cut in cuts)})
-        pieces = [body[at:to] for at, to in itertools.pairwise(edges)]
-        assert outcome(pieces) == whole[body]
-
-    check()
-
-
-def test_streams_are_read_the_same_byte_by_byte(shared: Path) -> None:
-    for _, _, body in answers(shared):
-        if isinstance(body, str):
-            content = body.encode()
-            assert outcome([content[at : at + 1] for at in range(len(content))]) == outcome([content])
-
-
-def outcome(pieces: list[bytes]) -> tuple[list[ChatEvent], str]:
-    """The events of a stream in pieces, and the words of the error that ended it."""
-    decoder = StreamDecoder(answering())
-    events: list[ChatEvent] = []
-    try:
-        for part in pieces:
-            events += decoder.feed(part)
-        events += decoder.finish()
-    except ModelError as error:
-        return [], f"{error} {error.details}"
-    return events, ""
+class TestStreams(RecordedStreams):
+    RECORDINGS = RECORDINGS
+    STREAMS = 9

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from agentforge.testing import PluginContract, ScriptedEndpoint, WireModelContract
+from agentforge.model import ChatRequestParameters
+from agentforge.testing import PluginContract, WireModelContract
 from agentforge_anthropic import AnthropicChatModel
+from tests.support.scripted_model import answering
 
 
 class TestAnthropicChatModel(WireModelContract):
     """Through the HTTP client and a socket; without retries, so that each failure is seen."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[AnthropicChatModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            AnthropicChatModel(base_url=endpoint.base_url, model="m", max_retries=0) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> AbstractAsyncContextManager[AnthropicChatModel]:
+        return answering(AnthropicChatModel, turns)
 
 
 class TestAnthropicChatModelWithThinking(TestAnthropicChatModel):
     """The same for a model that thinks within a budget, where a history of another provider has no thinking."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[AnthropicChatModel]:
-        from agentforge.model import ChatRequestParameters
-
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            AnthropicChatModel(
-                base_url=endpoint.base_url,
-                vendor="anthropic",
-                api_key="key-for-tests",
-                model="claude-haiku-4-5",
-                defaults=ChatRequestParameters(reasoning_effort="low"),
-                max_retries=0,
-            ) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> AbstractAsyncContextManager[AnthropicChatModel]:
+        return answering(
+            AnthropicChatModel,
+            turns,
+            vendor="anthropic",
+            api_key="key-for-tests",
+            model="claude-haiku-4-5",
+            defaults=ChatRequestParameters(reasoning_effort="low"),
+        )
 
 
 class TestAnthropicPlugin(PluginContract):

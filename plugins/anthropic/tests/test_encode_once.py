@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,22 +19,18 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     UserMessage,
 )
-from agentforge.provider import Endpoint, RequestEncoder, profile_of
+from agentforge.provider import RequestEncoder
 from agentforge_anthropic.rows import ANTHROPIC, row_for
 from agentforge_anthropic.wire.caching import CacheMarks
 from agentforge_anthropic.wire.messages_wire import MessagesWire
-from plugins.anthropic.tests.support import WEATHER
+from tests.support.encoding_costs import costs_of_rounds, encoder_of
+from tests.support.wire_exchange import WEATHER
 
 BASE = "https://api.anthropic.com"
 
 
 def encoder(model: str = "claude-sonnet-4-5", cache: str = "off") -> RequestEncoder:
-    row = row_for(ANTHROPIC, model)
-
-    def endpoint(name: str | None) -> Endpoint[Any]:
-        return Endpoint(row, profile_of(row, name or model, base_url=BASE), name or model, BASE)
-
-    return RequestEncoder(MessagesWire(caching=CacheMarks(cache)), endpoint)
+    return encoder_of(MessagesWire(caching=CacheMarks(cache)), row_for(ANTHROPIC, model), model, BASE)
 
 
 def round_of(number: int) -> list[ChatMessage]:
@@ -44,16 +39,7 @@ def round_of(number: int) -> list[ChatMessage]:
 
 
 def test_the_bytes_encoded_in_a_round_do_not_grow_with_the_history() -> None:
-    encode = encoder()
-    history: list[ChatMessage] = [UserMessage("q")]
-    parameters = ChatRequestParameters(tools=(WEATHER,))
-    encode.encode(history, parameters)
-    costs: list[int] = []
-    for number in range(60):
-        history += round_of(number)
-        before = encode.encoded_bytes
-        encode.encode(history, parameters)
-        costs.append(encode.encoded_bytes - before)
+    costs, _ = costs_of_rounds(encoder(), round_of)
     assert len(set(costs)) == 1 and 0 < costs[0] < 300
 
 

@@ -20,7 +20,8 @@ from agentforge.errors import (
 from agentforge.masking import Secrets
 from agentforge.model import ChatRequest
 from agentforge_anthropic.wire.errors import error_in_answer, parse_error
-from plugins.anthropic.tests.support import AT_ONCE, GOOD, FakeTransport, event, model_on
+from plugins.anthropic.tests.support import GOOD, FakeTransport, event, model_on
+from tests.support.wire_exchange import AT_ONCE
 
 #: Every type of error that the API documents, with its status.
 DOCUMENTED = [

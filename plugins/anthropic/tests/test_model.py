@@ -33,10 +33,7 @@ from agentforge.model import (
 )
 from agentforge_anthropic import VENDORS, AnthropicChatModel, MessagesRow, vendor_row
 from plugins.anthropic.tests.support import (
-    AT_ONCE,
     GOOD,
-    TIME,
-    WEATHER,
     FakeTransport,
     body_of,
     call_block,
@@ -47,6 +44,7 @@ from plugins.anthropic.tests.support import (
     started,
     text_block,
 )
+from tests.support.wire_exchange import AT_ONCE, TIME, WEATHER
 
 STREAM = started() + text_block(0, "Hel", "lo") + ended()
 BUSY = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}

@@ -18,7 +18,8 @@ from agentforge.model import (
     ToolSpecification,
     UserMessage,
 )
-from plugins.anthropic.tests.support import TIME, WEATHER, FakeTransport, body_of, exchange, model_on, notice_codes
+from plugins.anthropic.tests.support import FakeTransport, body_of, exchange, model_on, notice_codes
+from tests.support.wire_exchange import TIME, WEATHER
 
 BASE = {
     "model": "claude-sonnet-4-5",

@@ -16,21 +16,19 @@ from agentforge.model import (
     FileContent,
     ImageContent,
     ProviderState,
-    ResponseFormat,
     SystemMessage,
     TextContent,
     ThinkingContent,
     ToolChoice,
     ToolExecutionRequest,
     ToolExecutionResultMessage,
-    ToolSpecification,
     UserMessage,
 )
 from agentforge_anthropic.rows import VERSIONS
-from plugins.anthropic.tests.support import TIME, WEATHER, body_of, request_types
+from plugins.anthropic.tests.support import body_of, request_types
+from tests.support import request_table
+from tests.support.wire_exchange import TIME, WEATHER
 
-STRICT = ToolSpecification(WEATHER.name, WEATHER.description, WEATHER.parameters, strict=True)
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 CALL = ToolExecutionRequest(
     "toolu_1",
     "get_weather",
@@ -115,30 +113,18 @@ HISTORIES: dict[str, list[ChatMessage]] = {
         UserMessage("and?"),
     ],
     "the model first": [AiMessage("Hello!"), UserMessage("q")],
-    "foreign": [
-        UserMessage("q"),
-        AiMessage(
-            [
-                ThinkingContent("t", ProviderState("other", {"x": 1})),
-                ToolExecutionRequest("call|1", "files/read", "{bad", provider_state=ProviderState("other", {"y": 1})),
-            ],
-            provider_state=ProviderState("other", {"z": 1}),
-        ),
-        ToolExecutionResultMessage("call|1", "files/read", "x"),
-    ],
+    "foreign": [UserMessage("q"), *request_table.FOREIGN],
 }
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "nothing": {},
+    **request_table.PARAMETERS,
     "limits": {"max_output_tokens": 5000, "stop": ["END"]},
     "sampling": {"temperature": 0.5},
     "tools": {"tools": [WEATHER, TIME]},
-    "strict": {"tools": [STRICT]},
+    "strict": {"tools": [request_table.STRICT]},
     "one at a time": {"tools": [WEATHER], "parallel_tool_calls": False},
-    "none": {"tools": [WEATHER], "tool_choice": "none"},
     "forced": {"tools": [WEATHER], "tool_choice": "required", "parallel_tool_calls": False},
     "one tool": {"tools": [WEATHER], "tool_choice": "get_weather"},
     "allowed": {"tools": [WEATHER, TIME], "tool_choice": ToolChoice.allowed(["get_time"], required=True)},
-    "schema": {"response_format": ResponseFormat.json_schema(SCHEMA)},
     "thinking": {"reasoning_effort": "high"},
     "no thinking": {"reasoning_effort": "none"},
     "the provider's own": {
@@ -158,9 +144,9 @@ MODELS = ("claude-sonnet-4-5", "claude-opus-4-6", "claude-haiku-5-5")
 def test_every_request_fits_the_types(model: str, asked: str) -> None:
     """Every history with every set of parameters, with all marks of the cache."""
     parameters = ChatRequestParameters(**PARAMETERS[asked])
+    settings: dict[str, Any] = {"version": VERSIONS[-1], "cache": "all", "cache_ttl": "1h"}
     for history in HISTORIES.values():
-        settings = {"profile_overrides": LENIENT, "version": VERSIONS[-1], "cache": "all", "cache_ttl": "1h"}
-        body = body_of(history, parameters, model=model, **settings)
+        body = body_of(history, parameters, model=model, profile_overrides=LENIENT, **settings)
         request_types().validate_python(body)
 
 
@@ -196,25 +182,8 @@ def test_the_check_finds_what_does_not_fit(change: dict[str, Any], what: str) ->
         request_types().validate_python({**body_of("q"), **change})
 
 
-texts = st.text(max_size=20)
-parts = st.one_of(
-    st.builds(TextContent, texts),
-    st.just(ThinkingContent("t", state(type="thinking", signature="s"))),
-    st.just(ThinkingContent("t", ProviderState("other", {"x": 1}))),
-    st.builds(
-        lambda arguments: ToolExecutionRequest("c", "get_weather", arguments), st.sampled_from(["{}", "", "{bad"])
-    ),
-)
-messages = st.one_of(
-    st.builds(UserMessage, texts),
-    st.builds(SystemMessage, texts),
-    st.builds(AiMessage, st.lists(parts, max_size=4)),
-    st.builds(lambda text: ToolExecutionResultMessage("c", "get_weather", text), texts),
-)
-
-
 @settings(max_examples=40, deadline=None)
-@given(st.lists(messages, max_size=6), st.sampled_from(MODELS))
+@given(request_table.histories(ThinkingContent("t", state(type="thinking", signature="s"))), st.sampled_from(MODELS))
 def test_any_history_becomes_a_valid_request(history: list[ChatMessage], model: str) -> None:
     """Roles alternate, results stand first and answer the calls before them, no text is empty."""
     body = body_of([*history, UserMessage("and?")], model=model)

@@ -19,7 +19,8 @@ from agentforge.model import (
     TokenUsage,
     ToolExecutionRequest,
 )
-from plugins.anthropic.tests.support import GOOD, calls_of, message, plain
+from plugins.anthropic.tests.support import GOOD, message, plain
+from tests.support.wire_exchange import calls_of
 
 
 def text(words: str, **more: Any) -> dict[str, Any]:

@@ -13,13 +13,11 @@ from agentforge.model import (
     ChatResponse,
     Citation,
     FinishReason,
-    TextContent,
-    ThinkingContent,
     TokenUsage,
-    ToolExecutionRequest,
 )
 from agentforge.testing.messages_form import MessagesForm
-from plugins.anthropic.tests.support import body_of, events_in, plain, streamed
+from plugins.anthropic.tests.support import ASKING, READING, events_in
+from tests.support.form_checks import check_counts, read_both_ways, two_calls
 
 FORM = MessagesForm()
 REPLIES = {
@@ -27,14 +25,7 @@ REPLIES = {
         AiMessage("杭州 is sunny."), token_usage=TokenUsage(30, 2, 32, 5, 10, 1), id="msg_1", model_name="m"
     ),
     "calls": ChatResponse(
-        AiMessage(
-            [
-                ThinkingContent("hm"),
-                TextContent("I look."),
-                ToolExecutionRequest("toolu_1", "look", '{"a":{"b":[1,2,3]}}'),
-                ToolExecutionRequest("toolu_2", "look", "{}"),
-            ]
-        ),
+        two_calls("toolu_"),
         FinishReason.TOOL_EXECUTION,
         TokenUsage(3, 2, 5),
         id="msg_2",
@@ -67,14 +58,8 @@ def test_replies_and_events_fit_the_types(name: str) -> None:
 @pytest.mark.parametrize("name", REPLIES)
 def test_both_ways_say_the_same(name: str) -> None:
     response = REPLIES[name]
-    read = plain(FORM.reply(response, {}))
-    assert read == streamed(b"".join(FORM.events(response, {}, None)))
-    assert read.ai_message.text == response.ai_message.text
-    assert read.ai_message.thinking == response.ai_message.thinking
+    read = read_both_ways(FORM, READING, response)
     assert read.ai_message.tool_execution_requests == response.ai_message.tool_execution_requests
-    assert read.finish_reason is response.finish_reason
-    assert (read.token_usage.input_tokens or 0) == (response.token_usage.input_tokens or 0)
-    assert [each.url for each in read.citations] == [each.url for each in response.citations]
 
 
 def test_an_error_ends_the_events() -> None:
@@ -84,13 +69,5 @@ def test_an_error_ends_the_events() -> None:
 
 
 def test_a_request_is_counted_and_its_calls_are_known() -> None:
-    reply = REPLIES["calls"].ai_message
-    from agentforge.model import SystemMessage, ToolExecutionResultMessage, UserMessage
-
-    results = [ToolExecutionResultMessage(f"toolu_{n}", "look", "ok") for n in (1, 2)]
-    body = body_of([SystemMessage("be"), UserMessage("hello"), reply, *results])
-    assert list(FORM.call_ids(body)) == ["toolu_1", "toolu_2"]
-    words = len("be") + len("hello") + len("I look.") + 2 * len("look") + len('{"a":{"b":[1,2,3]}}') + 2 + 2 * len("ok")
-    assert FORM.characters(body) == words
+    check_counts(FORM, ASKING, AiMessage(REPLIES["calls"].ai_message.contents[1:]))
     assert FORM.characters({"system": "be", "messages": [{"role": "user", "content": "hello"}]}) == 7
-    assert FORM.characters({}) == 0

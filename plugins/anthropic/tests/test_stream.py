@@ -31,7 +31,6 @@ from plugins.anthropic.tests.support import (
     answering,
     block,
     call_block,
-    calls_of,
     ended,
     event,
     events_in,
@@ -41,6 +40,7 @@ from plugins.anthropic.tests.support import (
     streamed,
     text_block,
 )
+from tests.support.wire_exchange import calls_of
 
 PING = event("ping")
 THINKING = block(

@@ -17,7 +17,6 @@ from plugins.anthropic.tests.support import (
     answering,
     block,
     call_block,
-    calls_of,
     ended,
     event,
     events_in,
@@ -29,6 +28,7 @@ from plugins.anthropic.tests.support import (
 )
 from plugins.anthropic.tests.test_cassettes import answers
 from tests.support.mutated_json import events_of, mutated, sse_of
+from tests.support.wire_exchange import calls_of
 
 CALL = {"type": "tool_use", "id": "c1", "name": "get_weather", "input": {}}
 

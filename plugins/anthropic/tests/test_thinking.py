@@ -24,7 +24,8 @@ from agentforge.model import (
 from agentforge_anthropic import CLAUDE, VENDORS, ModelFamily
 from agentforge_anthropic.families import UNKNOWN, family_of
 from agentforge_anthropic.rows import VERSIONS
-from plugins.anthropic.tests.support import WEATHER, FakeTransport, body_of, exchange, model_on, notice_codes
+from plugins.anthropic.tests.support import FakeTransport, body_of, exchange, model_on, notice_codes
+from tests.support.wire_exchange import WEATHER
 
 #: A model of each family: how it thinks, how it does not, its efforts, forced calls, sampling.
 MODELS = {

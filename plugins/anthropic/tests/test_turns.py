@@ -23,7 +23,8 @@ from agentforge.model import (
     UserMessage,
 )
 from agentforge_anthropic.wire.joining import BEGINNING
-from plugins.anthropic.tests.support import WEATHER, body_of, exchange
+from plugins.anthropic.tests.support import body_of, exchange
+from tests.support.wire_exchange import WEATHER
 
 ASK = UserMessage("q")
 CALL = ToolExecutionRequest("c1", "look", '{"a": 1}')

@@ -19,7 +19,8 @@ from agentforge.model import (
     UserMessage,
 )
 from agentforge_anthropic import AnthropicChatModel
-from plugins.anthropic.tests.support import WEATHER, exchange, model_on
+from plugins.anthropic.tests.support import exchange, model_on
+from tests.support.wire_exchange import WEATHER
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-1"}
 CALL = ToolExecutionRequest("c1", "get_weather", "{}")

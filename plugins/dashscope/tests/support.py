@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from itertools import count
+from collections.abc import Mapping
 from typing import Any
 
-from agentforge.http import RetryPolicy
-from agentforge.model import (
-    ChatEvent,
-    ChatMessage,
-    ChatRequest,
-    ChatRequestParameters,
-    ChatResponse,
-    Message,
-    ResponseDone,
-    ToolParameters,
-    ToolSpecification,
-)
+from agentforge.model import ChatRequestParameters, Message
 from agentforge_dashscope import DashScopeChatModel, DashScopeRow
 from agentforge_dashscope.wire.reply import GenerationAnswering
 from agentforge_dashscope.wire.response import decode_response
 from agentforge_dashscope.wire.stream import StreamDecoder
 from tests.support.listed_answers import ListedAnswers
-
-#: One retry that does not wait.
-AT_ONCE = RetryPolicy(max_retries=1, base=0.001, cap=0.001)
+from tests.support.wire_exchange import KEY, Asking, Reading, offline
 
 #: Whose opaque state it is, in the answers that are decoded here.
 OWNER = "dashscope/generation"
@@ -40,15 +25,6 @@ GOOD: dict[str, Any] = {
     "request_id": "r-1",
 }
 
-WEATHER = ToolSpecification(
-    "get_weather",
-    "current weather of a city",
-    ToolParameters.builder().add_property("city", "string", "name of the city", required=True).build(),
-)
-TIME = ToolSpecification(
-    "get_time", "the time in a city", ToolParameters.builder().add_property("city", "string", required=True).build()
-)
-
 
 class FakeTransport(ListedAnswers):
     """Answers in this form."""
@@ -60,38 +36,17 @@ def model_on(
     transport: FakeTransport | None = None, vendor: str | DashScopeRow = "dashscope", **options: Any
 ) -> DashScopeChatModel:
     """A model of that vendor over the transport, with an address and a key where the row needs them."""
-    options.setdefault("model", "qwen-plus")
-    options.setdefault("api_key", "key-for-tests")
-    options.setdefault("environment", {})
+    usual = {"model": "qwen-plus", "api_key": KEY}
     if vendor == "generic":
-        options.setdefault("base_url", "https://llm.example/api/v1")
-    transport = transport if transport is not None else FakeTransport()
-    return DashScopeChatModel(vendor=vendor, transport=transport, max_retries=options.pop("max_retries", 0), **options)
+        usual["base_url"] = "https://llm.example/api/v1"
+    return offline(DashScopeChatModel, transport or FakeTransport(), vendor=vendor, **{**usual, **options})
 
 
-def exchange(
-    messages: str | Sequence[ChatMessage] = "Hello",
-    parameters: ChatRequestParameters | None = None,
-    answer: Any = GOOD,
-    **options: Any,
-) -> tuple[dict[str, Any], ChatResponse]:
-    """The body that one plain request makes, and the response to ``answer``."""
-    transport = FakeTransport(answer)
-    response = asyncio.run(model_on(transport, **options).chat(ChatRequest(messages, parameters)))
-    return transport.bodies[-1], response
+ASKING = Asking(model_on, FakeTransport)
+exchange, body_of, notice_codes = ASKING.exchange, ASKING.body_of, ASKING.notice_codes
 
-
-def body_of(
-    messages: str | Sequence[Message] = "Hello",
-    parameters: ChatRequestParameters | None = None,
-    *,
-    stream: bool = False,
-    **options: Any,
-) -> dict[str, Any]:
-    """The body that a request would have."""
-    content, _ = model_on(**options).preview(ChatRequest(messages, parameters), stream=stream)  # type: ignore[arg-type]
-    found: dict[str, Any] = json.loads(content)
-    return found
+READING = Reading(OWNER, GenerationAnswering, decode_response, StreamDecoder)
+answering, plain, events_in, streamed = READING.answering, READING.plain, READING.events_in, READING.streamed
 
 
 def parameters_of(
@@ -107,31 +62,6 @@ def messages_of(*messages: Message, **options: Any) -> list[dict[str, Any]]:
     """The messages of the body."""
     found: list[dict[str, Any]] = body_of(messages, **options)["input"]["messages"]
     return found
-
-
-def notice_codes(
-    messages: str | Sequence[ChatMessage] = "Hello", parameters: ChatRequestParameters | None = None, **options: Any
-) -> list[str]:
-    """The codes of what is told of a request."""
-    _, notices = model_on(**options).preview(ChatRequest(messages, parameters))
-    return [notice.code for notice in notices]
-
-
-def numbered_ids() -> Any:
-    """Ids ``made_1``, ``made_2``, ... so that replies can be compared."""
-    numbers = count(1)
-    return lambda: f"made_{next(numbers)}"
-
-
-def answering(**changes: Any) -> GenerationAnswering:
-    """What decoding needs, with predictable ids."""
-    return GenerationAnswering(**{"provider": OWNER, "new_id": numbered_ids(), **changes})
-
-
-def plain(body: Mapping[str, Any] | bytes, **changes: Any) -> ChatResponse:
-    """A plain body decoded."""
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return decode_response(content, answering(**changes))
 
 
 def reply(finish: Any = "stop", **message: Any) -> dict[str, Any]:
@@ -157,21 +87,3 @@ def event(data: Any, number: int = 1, *, kind: str = "result", status: int | Non
 def events(*bodies: Mapping[str, Any]) -> bytes:
     """A stream of these bodies."""
     return b"".join(event(body, number) for number, body in enumerate(bodies, 1))
-
-
-def events_in(body: bytes, **changes: Any) -> list[ChatEvent]:
-    """All events of a stream's body."""
-    decoder = StreamDecoder(answering(**changes))
-    return [*decoder.feed(body), *decoder.finish()]
-
-
-def streamed(body: bytes, **changes: Any) -> ChatResponse:
-    """The response of a stream's body."""
-    last = events_in(body, **changes)[-1]
-    assert isinstance(last, ResponseDone)
-    return last.response
-
-
-def calls_of(response: ChatResponse) -> list[tuple[str, str, str]]:
-    """Id, name and argument text of each call."""
-    return [(c.id, c.name, c.arguments) for c in response.ai_message.tool_execution_requests]

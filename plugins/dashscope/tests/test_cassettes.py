@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from agentforge.errors import ModelError
 from agentforge.model import (
     AiMessage,
-    ChatEvent,
     ChatResponse,
     FinishReason,
     ResponseDone,
@@ -26,26 +17,12 @@ from agentforge.model import (
     ToolExecutionRequest,
     UsageEvent,
 )
-from agentforge_dashscope.wire.stream import StreamDecoder
-from plugins.dashscope.tests.support import answering, calls_of, events_in, plain, streamed
+from plugins.dashscope.tests.support import READING, events_in, plain, streamed
+from tests.support.cassette_checks import RecordedStreams, Recordings, check_calls
+from tests.support.wire_exchange import calls_of
 
-
-def answers(shared: Path) -> Iterator[tuple[str, int, Any]]:
-    """File, position and body of each recorded answer."""
-    files = sorted((shared / "cassettes" / "dashscope").glob("dashscope-*.json"))
-    assert len(files) == 4
-    for file in files:
-        for position, interaction in enumerate(json.loads(file.read_text())["interactions"]):
-            assert interaction["response"]["status"] == 200
-            yield file.stem, position, interaction["response"]["body"]
-
-
-def decoded(body: Any) -> ChatResponse:
-    return streamed(body.encode()) if isinstance(body, str) else plain(body)
-
-
-def answer(shared: Path, stem: str, position: int = 0) -> Any:
-    return next(body for name, at, body in answers(shared) if (name, at) == (f"dashscope-loong-{stem}", position))
+RECORDINGS = Recordings(READING, "dashscope", "dashscope", files=4)
+answers, answer, decoded = RECORDINGS.answers, RECORDINGS.answer, RECORDINGS.decoded
 
 
 def test_every_answer_is_read(shared: Path) -> None:
@@ -53,22 +30,21 @@ def test_every_answer_is_read(shared: Path) -> None:
     count = 0
     for name, position, body in answers(shared):
         response, where = decoded(body), f"{name} {position}"
-        calls = calls_of(response)
+        calls = response.ai_message.tool_execution_requests
         assert response.ai_message.contents and response.notices == (), where
-        assert len({identity for identity, _, _ in calls}) == len(calls), where
-        for request in response.ai_message.tool_execution_requests:
-            assert request.name and request.id_was_given and isinstance(request.arguments_as_map(), dict), where
+        check_calls(response, where)
+        assert all(call.id_was_given for call in calls), where
         assert response.finish_reason is (FinishReason.TOOL_EXECUTION if calls else FinishReason.STOP), where
         usage = response.token_usage
         assert (usage.input_tokens or 0) + (usage.output_tokens or 0) == usage.total_tokens, where
         assert response.id, where
         count += 1
-    assert count == 8
+    assert count == 8 and not RECORDINGS.failed(shared)
 
 
 def test_the_plain_answer_with_parallel_calls_reads_as_reviewed(shared: Path) -> None:
     """Reviewed by hand."""
-    body = answer(shared, "testreactstepspan-test-react-step-multi-tool-single-iteration")
+    body = answer(shared, "loong-testreactstepspan-test-react-step-multi-tool-single-iteration")
     assert plain(body) == ChatResponse(
         AiMessage(
             [
@@ -94,7 +70,7 @@ def test_the_plain_answer_with_parallel_calls_reads_as_reviewed(shared: Path) ->
 
 def test_the_stream_of_a_text_and_a_call_reads_as_reviewed(shared: Path) -> None:
     """Reviewed by hand: text in five pieces, then a call in two, whose second one has no id and no name."""
-    body = answer(shared, "qwen-agent-with-tool-call", 1).encode()
+    body = answer(shared, "loong-qwen-agent-with-tool-call", 1).encode()
     call = ToolExecutionRequest("call_cbd8e5262b69466a8f8fdc", "get_current_weather_test", '{"city": "Beijing"}')
     usage = TokenUsage(434, 39, 473, 0)
     done = ChatResponse(
@@ -126,41 +102,11 @@ def test_the_stream_of_a_text_and_a_call_reads_as_reviewed(shared: Path) -> None
 
 def test_the_stream_whose_last_event_has_an_empty_piece_reads_as_reviewed(shared: Path) -> None:
     """Reviewed by hand: the reason comes with a piece of the call in which nothing is said."""
-    response = streamed(answer(shared, "qwen-agent-with-tool-call").encode())
+    response = streamed(answer(shared, "loong-qwen-agent-with-tool-call").encode())
     assert calls_of(response) == [("call_355b7a9ccc024c71a743ab", "get_current_weather_test", '{"city": "Beijing"}')]
     assert response.token_usage == TokenUsage(252, 20, 272, 0)
 
 
-def test_every_stream_is_read_the_same_at_every_cut(shared: Path) -> None:
-    bodies = [body.encode() for _, _, body in answers(shared) if isinstance(body, str)]
-    whole = {body: outcome([body]) for body in bodies}
-    assert len(whole) == 4
-
-    @settings(max_examples=60, deadline=None)
-    @given(st.sampled_from(bodies), st.lists(st.floats(0, 1), min_size=1, max_size=8))
-    def check(body: bytes, cuts: list[float]) -> None:
-        edges = sorted({0, len(body), *(int(cut * len(body)) for cut in cuts)})
-        pieces = [body[at:to] for at, to in itertools.pairwise(edges)]
-        assert outcome(pieces) == whole[body]
-
-    check()
-
-
-def test_streams_are_read_the_same_byte_by_byte(shared: Path) -> None:
-    for _, _, body in answers(shared):
-        if isinstance(body, str):
-            content = body.encode()
-            assert outcome([content[at : at + 1] for at in range(len(content))]) == outcome([content])
-
-
-def outcome(pieces: list[bytes]) -> tuple[list[ChatEvent], str]:
-    """The events of a stream in pieces, and the words of the error that ended it."""
-    decoder = StreamDecoder(answering())
-    events: list[ChatEvent] = []
-    try:
-        for part in pieces:
-            events += decoder.feed(part)
-        events += decoder.finish()
-    except ModelError as error:
-        return [], f"{error} {error.details}"
-    return events, ""
+class TestStreams(RecordedStreams):
+    RECORDINGS = RECORDINGS
+    STREAMS = 4

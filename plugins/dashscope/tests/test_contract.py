@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
-from agentforge.testing import ChatModelContract, PluginContract, ScriptedEndpoint, WireModelContract
+from agentforge.testing import ChatModelContract, PluginContract, WireModelContract
 from agentforge_dashscope import DashScopeChatModel
+from tests.support import scripted_model
 
 Opened: TypeAlias = AbstractAsyncContextManager[DashScopeChatModel]
 
 
-@asynccontextmanager
-async def answering(turns: Sequence[Any], **options: Any) -> AsyncIterator[DashScopeChatModel]:
-    """A model that gets these turns through the HTTP client and a socket; without retries, so that each failure is
-    seen."""
+def answering(turns: Sequence[Any], **options: Any) -> Opened:
     settings = {"model": "qwen-plus", "vendor": "dashscope", "api_key": "key-for-tests", **options}
-    async with (
-        ScriptedEndpoint(turns) as endpoint,
-        DashScopeChatModel(base_url=endpoint.base_url, max_retries=0, **settings) as model,
-    ):
-        yield model
+    return scripted_model.answering(DashScopeChatModel, turns, **settings)
 
 
 class TestDashScopeChatModel(WireModelContract):

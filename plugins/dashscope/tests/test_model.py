@@ -32,20 +32,8 @@ from agentforge.model import (
 from agentforge.testing import ScriptedEndpoint, call, calls
 from agentforge.testing.contracts.streams import check_stream, same_reply
 from agentforge_dashscope import VENDORS, DashScopeChatModel, vendor_row
-from plugins.dashscope.tests.support import (
-    AT_ONCE,
-    GOOD,
-    TIME,
-    WEATHER,
-    FakeTransport,
-    call_piece,
-    calls_of,
-    event,
-    events,
-    exchange,
-    model_on,
-    reply,
-)
+from plugins.dashscope.tests.support import GOOD, FakeTransport, call_piece, event, events, exchange, model_on, reply
+from tests.support.wire_exchange import AT_ONCE, TIME, WEATHER, calls_of
 
 HOME = "https://dashscope.aliyuncs.com/api/v1/services/aigc"
 

@@ -27,16 +27,8 @@ from agentforge.model import (
     ToolSpecification,
     UserMessage,
 )
-from plugins.dashscope.tests.support import (
-    OWNER,
-    TIME,
-    WEATHER,
-    body_of,
-    exchange,
-    messages_of,
-    notice_codes,
-    parameters_of,
-)
+from plugins.dashscope.tests.support import OWNER, body_of, exchange, messages_of, notice_codes, parameters_of
+from tests.support.wire_exchange import TIME, WEATHER
 
 ASK = UserMessage("q")
 CALL = ToolExecutionRequest("c1", "get_weather", '{"city": "Oslo"}')
@@ -386,11 +378,12 @@ def test_an_alias_is_taken_back() -> None:
 
 
 def test_strict_has_no_place() -> None:
-    """Whatever an override says."""
+    """And no override makes one."""
     strict = ToolSpecification("f", "a tool", ToolParameters({"type": "object"}), strict=True)
-    for overrides in ({}, {"strict_tools": True}):
-        with pytest.raises(UnsupportedFeatureError, match="strict_tools"):
-            body_of("q", ChatRequestParameters(tools=[strict]), profile_overrides=overrides)
+    with pytest.raises(UnsupportedFeatureError, match="strict_tools"):
+        body_of("q", ChatRequestParameters(tools=[strict]))
+    with pytest.raises(ConfigurationError, match=r"profile_overrides.strict_tools has true"):
+        body_of("q", ChatRequestParameters(tools=[strict]), profile_overrides={"strict_tools": True})
 
 
 # -- streams ---------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ import pytest
 
 from agentforge.errors import ContentFilterError, ProtocolError, RateLimitError, StreamTruncatedError
 from agentforge.model import Citation, FinishReason, ProviderState, TextContent, ThinkingContent, TokenUsage
-from plugins.dashscope.tests.support import OWNER, call_piece, calls_of, event, events, events_in, plain, reply
+from plugins.dashscope.tests.support import OWNER, call_piece, event, events, events_in, plain, reply
+from tests.support.wire_exchange import calls_of
 
 
 def test_an_answer_without_a_format_is_a_text() -> None:

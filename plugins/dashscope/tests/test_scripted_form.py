@@ -14,16 +14,14 @@ from agentforge.model import (
     ChatResponse,
     Citation,
     FinishReason,
-    SystemMessage,
     TextContent,
     ThinkingContent,
     TokenUsage,
     ToolExecutionRequest,
-    ToolExecutionResultMessage,
-    UserMessage,
 )
 from agentforge.testing.dashscope_form import DashScopeForm
-from plugins.dashscope.tests.support import body_of, events_in, plain, streamed
+from plugins.dashscope.tests.support import ASKING, READING, body_of, events_in, plain, streamed
+from tests.support.form_checks import check_counts, read_both_ways
 
 FORM = DashScopeForm()
 GROWING = {"parameters": {"incremental_output": True}}
@@ -54,13 +52,9 @@ def test_all_ways_say_the_same(name: str) -> None:
     """Plain, in increments, and with everything in each event."""
     response = REPLIES[name]
     read = plain(FORM.reply(response, {}))
-    assert read == streamed(b"".join(FORM.events(response, GROWING, None)))
+    assert read == read_both_ways(FORM, READING, response, GROWING)
     assert read == streamed(b"".join(FORM.events(response, {}, None)), cumulative=True)
-    assert read.ai_message.text == response.ai_message.text
-    assert read.ai_message.thinking == response.ai_message.thinking
-    assert len(read.ai_message.tool_execution_requests) == len(response.ai_message.tool_execution_requests)
-    assert (read.finish_reason, read.citations) == (response.finish_reason, response.citations)
-    assert (read.token_usage.input_tokens or 0) == (response.token_usage.input_tokens or 0)
+    assert read.citations == response.citations
 
 
 def test_the_contents_are_lists_where_those_of_the_request_are() -> None:
@@ -109,13 +103,7 @@ def test_a_header_asks_for_a_stream(headers: dict[str, str], expected: bool) -> 
 def test_a_request_is_counted_and_its_calls_are_known() -> None:
     """Whether contents are texts or lists."""
     message = AiMessage(REPLIES["calls"].ai_message.contents[1:4])
-    results = [ToolExecutionResultMessage(f"c{n}", "look", "ok") for n in (1, 2)]
-    history = [SystemMessage("be"), UserMessage("hello"), message, *results]
-    words = len("be") + len("hello") + len("I look it up.") + 2 * len("look") + len('{"a":{"b":[1,2,3]}}') + 2 + 4
     for model in ("qwen-plus", "qwen3-vl-plus"):
-        body = body_of(history, model=model)
-        assert list(FORM.call_ids(body)) == ["c1", "c2"]
-        assert FORM.characters(body) == words
+        check_counts(FORM, ASKING, message, model=model)
     odd: dict[str, Any] = {"input": {"messages": [{"tool_calls": [{"id": 1, "function": None}]}, 7]}}
     assert FORM.characters(odd) == 0 and list(FORM.call_ids(odd)) == []
-    assert FORM.characters({}) == 0

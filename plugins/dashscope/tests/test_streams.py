@@ -29,17 +29,8 @@ from agentforge.model import (
     UsageEvent,
 )
 from agentforge_dashscope.wire.stream import StreamDecoder
-from plugins.dashscope.tests.support import (
-    OWNER,
-    answering,
-    call_piece,
-    calls_of,
-    event,
-    events,
-    events_in,
-    reply,
-    streamed,
-)
+from plugins.dashscope.tests.support import OWNER, answering, call_piece, event, events, events_in, reply, streamed
+from tests.support.wire_exchange import calls_of
 
 CALLS = [call_piece('{"a": 1}', id="c1", name="f"), call_piece("{}", index=1, id="c2", name="g")]
 

@@ -11,16 +11,8 @@ from agentforge.errors import ConfigurationError, UnsupportedFeatureError
 from agentforge.model import ChatRequest, ChatRequestParameters, ReasoningEffort, ResponseFormat, ToolChoice
 from agentforge_dashscope import QWEN, VENDORS, DashScopeRow, ThinkingFamily
 from agentforge_dashscope.families import UNKNOWN, family_of
-from plugins.dashscope.tests.support import (
-    GOOD,
-    WEATHER,
-    FakeTransport,
-    events,
-    model_on,
-    notice_codes,
-    parameters_of,
-    reply,
-)
+from plugins.dashscope.tests.support import GOOD, FakeTransport, events, model_on, notice_codes, parameters_of, reply
+from tests.support.wire_exchange import WEATHER
 
 
 @pytest.mark.parametrize(
@@ -157,7 +149,7 @@ def test_a_forced_call_and_json_are_refused_while_thinking(
 ) -> None:
     with pytest.raises(UnsupportedFeatureError, match=feature) as caught:
         parameters_of(asked.with_(**changes), model=model)
-    assert "reasoning_effort='none'" in (caught.value.next_step or "")
+    assert "reasoning_effort: none" in (caught.value.next_step or "")
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,8 @@ from agentforge.model import (
 )
 from plugins.dashscope.tests.support import (
     OWNER,
-    WEATHER,
     FakeTransport,
     call_piece,
-    calls_of,
     events,
     messages_of,
     model_on,
@@ -34,6 +32,7 @@ from plugins.dashscope.tests.support import (
     reply,
     streamed,
 )
+from tests.support.wire_exchange import WEATHER, calls_of
 
 
 def tool(name: str, description: str | None = "a tool") -> ToolSpecification:

@@ -24,7 +24,7 @@ from agentforge.model import (
     ToolSpecification,
     UserMessage,
 )
-from plugins.gemini.tests.support import body_of, cassettes, plain, streamed
+from plugins.gemini.tests.support import RECORDINGS, body_of, plain, streamed
 
 #: How many rounds each API has; every one of them is made again.
 ROUNDS = {"gemini": 14, "vertexai": 7}
@@ -176,7 +176,7 @@ class Round:
 
 def rounds(shared: Path) -> Iterator[tuple[str, Round]]:
     """Every recorded request with a turn of the model in it, by API."""
-    for file in cassettes(shared):
+    for file in RECORDINGS.files(shared):
         answers: list[AiMessage] = []
         for position, interaction in enumerate(json.loads(file.read_text())["interactions"]):
             request = interaction["request"]

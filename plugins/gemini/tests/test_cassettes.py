@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from agentforge.errors import InvalidRequestError, ModelError
+from agentforge.errors import InvalidRequestError
 from agentforge.model import (
     AiMessage,
-    ChatEvent,
     ChatResponse,
     FinishReason,
     ProviderState,
@@ -26,30 +20,11 @@ from agentforge.model import (
     ToolExecutionRequest,
 )
 from agentforge_gemini.wire.errors import parse_error
-from agentforge_gemini.wire.stream import StreamDecoder
-from plugins.gemini.tests.support import OWNER, answering, calls_of, cassettes, events_in, plain, streamed
+from plugins.gemini.tests.support import OWNER, RECORDINGS, events_in, plain, streamed
+from tests.support.cassette_checks import RecordedStreams, check_calls
+from tests.support.wire_exchange import calls_of
 
-
-def interactions(shared: Path) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """File, position and interaction of each recording."""
-    for file in cassettes(shared):
-        for position, interaction in enumerate(json.loads(file.read_text())["interactions"]):
-            yield file.stem, position, interaction
-
-
-def answers(shared: Path) -> Iterator[tuple[str, int, Any]]:
-    """File, position and body of each recorded answer that is none of an error."""
-    for name, position, interaction in interactions(shared):
-        if interaction["response"]["status"] == 200:
-            yield name, position, interaction["response"]["body"]
-
-
-def decoded(content: Any) -> ChatResponse:
-    return streamed(content.encode()) if isinstance(content, str) else plain(content)
-
-
-def answer(shared: Path, stem: str, position: int = 0) -> Any:
-    return next(found for name, at, found in answers(shared) if (name, at) == (f"gemini-{stem}", position))
+answers, answer, decoded = RECORDINGS.answers, RECORDINGS.answer, RECORDINGS.decoded
 
 
 def objects(content: Any) -> list[dict[str, Any]]:
@@ -71,11 +46,8 @@ def test_every_answer_is_read(shared: Path) -> None:
     count = 0
     for name, position, content in answers(shared):
         response, where = decoded(content), f"{name} {position}"
-        calls = calls_of(response)
-        assert len({identity for identity, _, _ in calls}) == len(calls), where
-        for request in response.ai_message.tool_execution_requests:
-            assert request.name and isinstance(request.arguments_as_map(), dict), where
-        usual = FinishReason.TOOL_EXECUTION if calls else FinishReason.STOP
+        check_calls(response, where)
+        usual = FinishReason.TOOL_EXECUTION if response.ai_message.has_tool_execution_requests else FinishReason.STOP
         assert response.finish_reason is OTHER_REASONS.get((name, position), usual), where
         assert response.ai_message.contents and response.id and response.model_name, where
         usage = response.token_usage
@@ -213,43 +185,13 @@ def test_the_text_behind_a_signature_stays_apart(shared: Path) -> None:
 
 def test_the_recorded_error_maps(shared: Path) -> None:
     """The one failed answer among them."""
-    failed = [found for _, _, found in interactions(shared) if found["response"]["status"] != 200]
-    [response] = [each["response"] for each in failed]
+    [response] = RECORDINGS.failed(shared)
     error = parse_error(response["status"], response["headers"], json.dumps(response["body"]).encode())
     assert type(error) is InvalidRequestError and error.provider_code == "INVALID_ARGUMENT"
     assert "Cannot fetch content from the provided URL" in error.message
 
 
-def test_every_stream_is_read_the_same_at_every_cut(shared: Path) -> None:
-    contents = [content.encode() for _, _, content in answers(shared) if isinstance(content, str)]
-    whole = {content: outcome([content]) for content in contents}
-    assert len(whole) == 18
-
-    @settings(max_examples=40, deadline=None)
-    @given(st.sampled_from(contents), st.lists(st.floats(0, 1), min_size=1, max_size=8))
-    def check(content: bytes, cuts: list[float]) -> None:
-        edges = sorted({0, len(content), *(int(cut * len(content)) for cut in cuts)})
-        pieces = [content[at:to] for at, to in itertools.pairwise(edges)]
-        assert outcome(pieces) == whole[content]
-
-    check()
-
-
-def test_streams_are_read_the_same_byte_by_byte(shared: Path) -> None:
-    for _, _, content in answers(shared):
-        if isinstance(content, str):
-            whole = content.encode()
-            assert outcome([whole[at : at + 1] for at in range(len(whole))]) == outcome([whole])
-
-
-def outcome(pieces: list[bytes]) -> tuple[list[ChatEvent], str]:
-    """The events of a stream in pieces, and the words of the error that ended it."""
-    decoder = StreamDecoder(answering())
-    events: list[ChatEvent] = []
-    try:
-        for part in pieces:
-            events += decoder.feed(part)
-        events += decoder.finish()
-    except ModelError as error:
-        return [], f"{error} {error.details}"
-    return events, ""
+class TestStreams(RecordedStreams):
+    RECORDINGS = RECORDINGS
+    STREAMS = 18
+    EXAMPLES = 40

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from agentforge.testing import PluginContract, ScriptedEndpoint, WireModelContract
+from agentforge.testing import PluginContract, WireModelContract
 from agentforge_gemini import GeminiChatModel
+from tests.support.scripted_model import answering
 
 
 class TestGeminiChatModel(WireModelContract):
@@ -16,31 +17,15 @@ class TestGeminiChatModel(WireModelContract):
 
     sends_ids = False
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[GeminiChatModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            GeminiChatModel(base_url=endpoint.base_url, model="m", max_retries=0) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> AbstractAsyncContextManager[GeminiChatModel]:
+        return answering(GeminiChatModel, turns)
 
 
 class TestGeminiChatModelOfGemini3(TestGeminiChatModel):
     """The same for a model that wants signatures, takes JSON Schema and media in results."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[GeminiChatModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            GeminiChatModel(
-                base_url=endpoint.base_url,
-                vendor="gemini",
-                api_key="key-for-tests",
-                model="gemini-3.5-flash",
-                max_retries=0,
-            ) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> AbstractAsyncContextManager[GeminiChatModel]:
+        return answering(GeminiChatModel, turns, vendor="gemini", api_key="key-for-tests", model="gemini-3.5-flash")
 
 
 class TestGeminiPlugin(PluginContract):

@@ -18,21 +18,17 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     UserMessage,
 )
-from agentforge.provider import Endpoint, RequestEncoder, profile_of
+from agentforge.provider import RequestEncoder
 from agentforge_gemini.rows import GOOGLE, row_for
 from agentforge_gemini.wire.gemini_wire import GeminiWire
-from plugins.gemini.tests.support import WEATHER, own
+from plugins.gemini.tests.support import own
+from tests.support.encoding_costs import costs_of_rounds, encoder_of
 
 BASE = "https://generativelanguage.googleapis.com/v1beta"
 
 
 def encoder(model: str = "gemini-3.5-flash") -> RequestEncoder:
-    row = row_for(GOOGLE, model)
-
-    def endpoint(name: str | None) -> Endpoint[Any]:
-        return Endpoint(row, profile_of(row, name or model, base_url=BASE), name or model, BASE)
-
-    return RequestEncoder(GeminiWire(), endpoint)
+    return encoder_of(GeminiWire(), row_for(GOOGLE, model), model, BASE)
 
 
 def round_of(number: int) -> list[ChatMessage]:
@@ -43,18 +39,9 @@ def round_of(number: int) -> list[ChatMessage]:
 
 
 def test_the_bytes_encoded_in_a_round_do_not_grow_with_the_history() -> None:
-    encode = encoder()
-    history: list[ChatMessage] = [UserMessage("q")]
-    parameters = ChatRequestParameters(tools=(WEATHER,))
-    encode.encode(history, parameters)
-    costs: list[int] = []
-    for number in range(60):
-        history += round_of(number)
-        before = encode.encoded_bytes
-        body = encode.encode(history, parameters).body
-        costs.append(encode.encoded_bytes - before)
-        assert body.count(b'"id":"%04d"' % number) == 2
+    costs, body = costs_of_rounds(encoder(), round_of)
     assert len(set(costs)) == 1 and 0 < costs[0] < 400
+    assert all(body.count(b'"id":"%04d"' % number) == 2 for number in range(60))
 
 
 texts = st.sampled_from(["a", " ", "", '{"role":"user","parts":['])

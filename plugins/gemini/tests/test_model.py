@@ -29,18 +29,8 @@ from agentforge.model import (
     UserMessage,
 )
 from agentforge_gemini import GEMINI, VENDORS, GeminiChatModel, GeminiRow, ModelFamily, vendor_row
-from plugins.gemini.tests.support import (
-    AT_ONCE,
-    GOOD,
-    MODEL,
-    WEATHER,
-    FakeTransport,
-    body,
-    body_of,
-    call_part,
-    model_on,
-    piece,
-)
+from plugins.gemini.tests.support import GOOD, MODEL, FakeTransport, body, body_of, call_part, model_on, piece
+from tests.support.wire_exchange import AT_ONCE, WEATHER
 
 STREAM = piece({"text": "Hel"}) + piece({"text": "lo"}, finish="STOP")
 BUSY = {"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}}

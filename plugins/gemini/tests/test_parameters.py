@@ -8,7 +8,8 @@ import pytest
 
 from agentforge.errors import ConfigurationError, UnsupportedFeatureError
 from agentforge.model import ChatRequestParameters, ResponseFormat, ToolChoice, ToolParameters, ToolSpecification
-from plugins.gemini.tests.support import TIME, WEATHER, body_of, model_on, notice_codes
+from plugins.gemini.tests.support import body_of, model_on, notice_codes
+from tests.support.wire_exchange import TIME, WEATHER
 
 STRICT = ToolSpecification(WEATHER.name, WEATHER.description, WEATHER.parameters, strict=True)
 SEARCH = {"googleSearch": {}}
@@ -356,8 +357,10 @@ def test_what_the_wire_sets_no_custom_parameter_may(name: str) -> None:
 
 
 def test_overrides_add_nothing_that_the_form_has_no_place_for() -> None:
-    """There is no switch for parallel calls, whatever an override says."""
-    model = model_on(profile_overrides={"parallel_tool_calls": "settable"})
-    assert model.profile.parallel_tool_calls == "always"
+    """There is no switch for parallel calls; that a model makes none can be said."""
+    with pytest.raises(ConfigurationError, match=r"profile_overrides.parallel_tool_calls has 'settable'"):
+        model_on(profile_overrides={"parallel_tool_calls": "settable"})
+    model = model_on(profile_overrides={"parallel_tool_calls": "never"})
+    assert model.profile.parallel_tool_calls == "never"
     with pytest.raises(ConfigurationError, match="strict_subset"):
         model_on(profile_overrides={"strict_subset": "house"})

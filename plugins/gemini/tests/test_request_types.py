@@ -21,18 +21,17 @@ from agentforge.model import (
     SystemMessage,
     TextContent,
     ThinkingContent,
-    ToolChoice,
     ToolExecutionRequest,
     ToolExecutionResultMessage,
     ToolParameters,
     ToolSpecification,
     UserMessage,
 )
-from plugins.gemini.tests.support import OWNER, TIME, WEATHER, body_of, own
+from plugins.gemini.tests.support import OWNER, body_of, own
+from tests.support import request_table
 from tests.support.gemini_types import check_request
+from tests.support.wire_exchange import TIME, WEATHER
 
-STRICT = ToolSpecification(WEATHER.name, WEATHER.description, WEATHER.parameters, strict=True)
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 RICH = ToolSpecification(
     "rich",
     "everything",
@@ -109,27 +108,15 @@ HISTORIES: dict[str, list[ChatMessage]] = {
         ),
         UserMessage("and?"),
     ],
-    "foreign": [
-        AiMessage(
-            [
-                ThinkingContent("t", ProviderState("other", {"x": 1})),
-                ToolExecutionRequest("call|1", "files/read", "{bad", provider_state=ProviderState("other", {"y": 1})),
-            ],
-            provider_state=ProviderState("other", {"z": 1}),
-        ),
-        ToolExecutionResultMessage("call|1", "files/read", "x"),
-    ],
+    "foreign": request_table.FOREIGN,
 }
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "nothing": {},
+    **request_table.PARAMETERS,
     "settings": {"max_output_tokens": 5000, "stop": ["END"], "temperature": 0.5, "top_p": 0.9, "seed": 3},
     "tools": {"tools": [WEATHER, TIME, RICH]},
-    "strict": {"tools": [STRICT]},
-    "none": {"tools": [WEATHER], "tool_choice": "none"},
+    "strict": {"tools": [request_table.STRICT]},
     "forced": {"tools": [WEATHER], "tool_choice": "required"},
     "one tool": {"tools": [WEATHER], "tool_choice": "get_weather"},
-    "allowed": {"tools": [WEATHER, TIME], "tool_choice": ToolChoice.allowed(["get_time"])},
-    "schema": {"response_format": ResponseFormat.json_schema(SCHEMA)},
     "json": {"response_format": ResponseFormat.JSON},
     "thinking": {"reasoning_effort": "high"},
     "the vendor's own": {
@@ -178,26 +165,13 @@ def test_the_check_finds_what_does_not_fit(change: dict[str, Any], what: str) ->
     assert what in str(caught.value)
 
 
-texts = st.text(max_size=20)
-parts = st.one_of(
-    st.builds(TextContent, texts),
-    st.just(TextContent("", own(thoughtSignature="c2ln"))),
-    st.just(ThinkingContent("t", own(thoughtSignature="c2ln"))),
-    st.just(ThinkingContent("t", ProviderState("other", {"x": 1}))),
-    st.builds(
-        lambda arguments: ToolExecutionRequest("c", "get_weather", arguments), st.sampled_from(["{}", "", "{bad"])
-    ),
-)
-messages = st.one_of(
-    st.builds(UserMessage, texts),
-    st.builds(SystemMessage, texts),
-    st.builds(AiMessage, st.lists(parts, max_size=4)),
-    st.builds(lambda text: ToolExecutionResultMessage("c", "get_weather", text), texts),
-)
-
-
 @settings(max_examples=25, deadline=None)
-@given(st.lists(messages, max_size=6), st.sampled_from(MODELS))
+@given(
+    request_table.histories(
+        TextContent("", own(thoughtSignature="c2ln")), ThinkingContent("t", own(thoughtSignature="c2ln"))
+    ),
+    st.sampled_from(MODELS),
+)
 def test_any_history_becomes_a_valid_request(history: list[ChatMessage], model: str) -> None:
     """A user's content first; results alone, as many as the calls right before them; no part is empty; the first call
     of each turn is signed where that is wanted."""

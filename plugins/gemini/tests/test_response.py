@@ -16,7 +16,8 @@ from agentforge.errors import (
     StreamTruncatedError,
 )
 from agentforge.model import AudioContent, Citation, FileContent, FinishReason, ImageContent, TextContent, TokenUsage
-from plugins.gemini.tests.support import GOOD, OWNER, body, call_part, calls_of, event, own, piece, plain, streamed
+from plugins.gemini.tests.support import GOOD, OWNER, body, call_part, event, own, piece, plain, streamed
+from tests.support.wire_exchange import calls_of
 
 _FILTERED = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY")
 _FAILED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")

@@ -12,16 +12,11 @@ from agentforge.model import (
     ChatResponse,
     Citation,
     FinishReason,
-    SystemMessage,
-    TextContent,
-    ThinkingContent,
     TokenUsage,
-    ToolExecutionRequest,
-    ToolExecutionResultMessage,
-    UserMessage,
 )
 from agentforge.testing.gemini_form import GeminiForm
-from plugins.gemini.tests.support import body_of, events_in, plain, streamed
+from plugins.gemini.tests.support import ASKING, READING, events_in, plain
+from tests.support.form_checks import check_counts, read_both_ways, two_calls
 
 FORM = GeminiForm()
 REPLIES = {
@@ -29,14 +24,7 @@ REPLIES = {
         AiMessage("杭州 is sunny."), token_usage=TokenUsage(30, 3, 33, 5, None, 1), id="r1", model_name="m"
     ),
     "calls": ChatResponse(
-        AiMessage(
-            [
-                ThinkingContent("hm"),
-                TextContent("I look."),
-                ToolExecutionRequest("x1", "look", '{"a":{"b":[1,2,3]}}'),
-                ToolExecutionRequest("x2", "look", "{}"),
-            ]
-        ),
+        two_calls("x"),
         FinishReason.TOOL_EXECUTION,
         TokenUsage(3, 2, 5),
         id="r2",
@@ -62,17 +50,7 @@ def test_replies_and_events_fit_the_types(name: str) -> None:
 @pytest.mark.parametrize("name", REPLIES)
 def test_both_ways_say_the_same(name: str) -> None:
     response = REPLIES[name]
-    read = plain(FORM.reply(response, {}))
-    assert read == streamed(b"".join(FORM.events(response, {}, None)))
-    assert read.ai_message.text == response.ai_message.text
-    assert read.ai_message.thinking == response.ai_message.thinking
-    ours, theirs = (each.ai_message.tool_execution_requests for each in (read, response))
-    assert [(c.id, c.name, c.arguments_as_map()) for c in ours] == [
-        (c.id, c.name, c.arguments_as_map()) for c in theirs
-    ]
-    assert read.finish_reason is response.finish_reason
-    assert (read.token_usage.input_tokens or 0) == (response.token_usage.input_tokens or 0)
-    assert read.citations == response.citations
+    assert read_both_ways(FORM, READING, response).citations == response.citations
 
 
 def test_an_error_ends_the_events() -> None:
@@ -89,10 +67,4 @@ def test_the_path_says_the_model_and_whether_it_streams() -> None:
 
 
 def test_a_request_is_counted_and_its_calls_are_known() -> None:
-    reply = plain(FORM.reply(REPLIES["calls"], {})).ai_message
-    results = [ToolExecutionResultMessage(f"x{n}", "look", "ok") for n in (1, 2)]
-    body = body_of([SystemMessage("be"), UserMessage("hello"), reply, *results])
-    assert list(FORM.call_ids(body)) == ["x1", "x2"]
-    words = len("be") + len("hello") + len("hm") + len("I look.") + 2 * len("look") + len('{"a":{"b":[1,2,3]}}') + 2
-    assert FORM.characters(body) == words + 2 * len("ok")
-    assert FORM.characters({}) == 0
+    check_counts(FORM, ASKING, plain(FORM.reply(REPLIES["calls"], {})).ai_message)

@@ -29,7 +29,8 @@ from agentforge.model import (
 )
 from agentforge_gemini.wire.partial_args import PartialCall
 from agentforge_gemini.wire.stream import StreamDecoder
-from plugins.gemini.tests.support import answering, call_part, calls_of, event, events_in, own, piece, streamed
+from plugins.gemini.tests.support import answering, call_part, event, events_in, own, piece, streamed
+from tests.support.wire_exchange import calls_of
 
 ENDED = piece(finish="STOP")
 

@@ -206,7 +206,7 @@ _VALUES = st.one_of(_TEXTS, st.lists(_TEXTS, max_size=3), st.dictionaries(_TEXTS
 
 
 @given(value=_VALUES, style=st.sampled_from(["simple", "label", "matrix"]), explode=st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_path_value_never_leaves_its_segment(value: Any, style: Any, explode: bool) -> None:
     """Sent or refused: what is sent has the segments of the template, and none that a server would take out again."""
     made = operation("https://api.test/v1", "/u/{id}/x", parameters=(parameter("id", "path", style, explode=explode),))

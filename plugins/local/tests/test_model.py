@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
@@ -37,7 +37,7 @@ from agentforge_local.engine import Engine
 @pytest.fixture(scope="module")
 def model() -> Iterator[LocalLlamaModel]:
     """One model for the tests that leave it as it was."""
-    made = LocalLlamaModel(context_size=1024, max_output_tokens=24)
+    made = LocalLlamaModel(context_size=1024, max_output_tokens=8)
     yield made
     asyncio.run(made.aclose())
 
@@ -91,7 +91,9 @@ async def test_a_schema_holds_the_answer(model: LocalLlamaModel) -> None:
         "required": ["big", "kind"],
         "additionalProperties": False,
     }
-    response = await model.chat(request("A small cat.", response_format=ResponseFormat.json_schema(schema)))
+    response = await model.chat(
+        request("A small cat.", response_format=ResponseFormat.json_schema(schema), max_output_tokens=24)
+    )
     answer = json.loads(response.ai_message.text or "")
     assert answer["kind"] in ("cat", "dog") and type(answer["big"]) is bool
 
@@ -210,19 +212,40 @@ def get_weather(city: str) -> str:
     return {"Paris": "22 degrees and clear", "杭州": "22度，晴"}[city]
 
 
+@pytest.fixture
+def generated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked a second time is answered as the first time; at temperature 0 the engine would do the same, in
+    seconds."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    generate = Engine.generate
+
+    def once(self: Engine, body: dict[str, object], on_chunk: Callable[[dict[str, Any]], bool]) -> None:
+        asked = json.dumps(body)
+        assert body["temperature"] == 0
+        if asked in known:
+            assert not any(on_chunk(chunk) for chunk in known[asked])
+        else:
+            chunks: list[dict[str, Any]] = []
+            generate(self, body, lambda chunk: chunks.append(chunk) or on_chunk(chunk))  # type: ignore[func-returns-value, arg-type]
+            known[asked] = chunks
+
+    monkeypatch.setattr(Engine, "generate", once)
+
+
 @pytest.mark.parametrize(
     ("question", "city", "facts"),
     [("What is the weather in Paris?", "Paris", "22 degrees and clear"), ("杭州今天天气怎么样？", "杭州", "22度，晴")],
 )
-@pytest.mark.parametrize("choice", ["required", None])
 async def test_a_tool_is_called_with_the_right_city_and_the_answer_says_what_it_found(
-    model: LocalLlamaModel, question: str, city: str, facts: str, choice: str | None
+    model: LocalLlamaModel, generated_once: None, question: str, city: str, facts: str
 ) -> None:
-    parameters = ChatRequestParameters(tool_choice=choice, max_output_tokens=160)
-    result = await ToolService(get_weather).chat(model, parameters, question)
-    assert [execution.request.arguments_as_map() for execution in result.tool_executions] == [{"city": city}]
-    assert facts in (result.final_response.ai_message.text or "")
-    assert result.final_response.finish_reason is FinishReason.STOP
+    """Whether the call is forced or the choice left open."""
+    for choice in ("required", None):
+        parameters = ChatRequestParameters(tool_choice=choice, max_output_tokens=160)
+        result = await ToolService(get_weather).chat(model, parameters, question)
+        assert [execution.request.arguments_as_map() for execution in result.tool_executions] == [{"city": city}]
+        assert facts in (result.final_response.ai_message.text or "")
+        assert result.final_response.finish_reason is FinishReason.STOP
 
 
 @pytest.mark.parametrize(

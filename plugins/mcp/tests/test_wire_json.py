@@ -48,7 +48,7 @@ def test_what_is_no_message_is_refused(line: bytes) -> None:
         message_of(line)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5))
 def test_whole_characters_stay(value: object) -> None:
     """Whatever a well-behaved server writes is left alone."""

@@ -6,8 +6,9 @@ Nothing recorded covers a stream, several calls or a further round of this API; 
 from __future__ import annotations
 
 import copy
+import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from hypothesis import strategies as st
 from agentforge.errors import NotFoundError
 from agentforge.model import (
     AiMessage,
-    ChatEvent,
     ChatMessage,
     ChatRequestParameters,
     ChatResponse,
@@ -35,8 +35,8 @@ from agentforge.model import (
     UserMessage,
 )
 from agentforge_ollama.wire.errors import parse_error
-from agentforge_ollama.wire.stream import StreamDecoder
-from plugins.ollama.tests.support import OWNER, answering, body_of, dumped, events_in, plain, streamed
+from plugins.ollama.tests.support import OWNER, READING, body_of, dumped, events_in, plain, streamed
+from tests.support.cassette_checks import Recordings, check_calls
 
 ERROR, CALL, LEGACY = (
     "ollama-arize-chat-error-records-model-name",
@@ -45,17 +45,11 @@ ERROR, CALL, LEGACY = (
 )
 
 
-def recorded(shared: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """File and interaction of each recording."""
-    files = sorted((shared / "cassettes" / "ollama").glob("ollama-*.json"))
-    assert [file.stem for file in files] == [ERROR, CALL, LEGACY]
-    for file in files:
-        for interaction in json.loads(file.read_text())["interactions"]:
-            yield file.stem, interaction
+RECORDINGS = Recordings(READING, "ollama", "ollama", files=3)
 
 
 def one(shared: Path, stem: str) -> dict[str, Any]:
-    return next(interaction for name, interaction in recorded(shared) if name == stem)
+    return next(interaction for name, _, interaction in RECORDINGS.interactions(shared) if name == stem)
 
 
 # -- answers --------------------------------------------------------------------------------------
@@ -64,7 +58,7 @@ def one(shared: Path, stem: str) -> dict[str, Any]:
 def test_every_answer_is_read(shared: Path) -> None:
     """Each has a reason that fits, calls with names and objects as arguments, counted tokens; or it is an error."""
     read = 0
-    for name, interaction in recorded(shared):
+    for name, _, interaction in RECORDINGS.interactions(shared):
         answer = interaction["response"]
         if answer["status"] != 200:
             made = parse_error(answer["status"], {}, json.dumps(answer["body"]).encode())
@@ -73,7 +67,7 @@ def test_every_answer_is_read(shared: Path) -> None:
             response = plain(answer["body"])
             calls = response.ai_message.tool_execution_requests
             assert response.finish_reason is (FinishReason.TOOL_EXECUTION if calls else FinishReason.STOP), name
-            assert all(call.name and isinstance(call.arguments_as_map(), dict) for call in calls), name
+            check_calls(response, name)
             assert response.token_usage.total_tokens and response.model_name, name
         read += 1
     assert read == 3
@@ -137,11 +131,7 @@ def test_the_recorded_replies_as_a_stream_say_the_same_wherever_they_are_cut(sha
     body = one(shared, stem)["response"]["body"]
     content = dumped(body)
     places = sorted(data.draw(st.lists(st.integers(0, len(content)), max_size=6)))
-    decoder = StreamDecoder(answering())
-    events: list[ChatEvent] = []
-    for begin, end in zip([0, *places], [*places, len(content)], strict=True):
-        events += decoder.feed(content[begin:end])
-    events += decoder.finish()
+    events = events_in(*(content[begin:end] for begin, end in itertools.pairwise([0, *places, len(content)])))
     assert events == events_in(content)
     assert isinstance(events[-1], ResponseDone) and events[-1].response == streamed(content) == plain(body)
 
@@ -240,7 +230,7 @@ def test_every_recorded_request_is_made_again(shared: Path, stem: str) -> None:
 def test_each_normalisation_is_needed(shared: Path) -> None:
     """The list holds nothing that hides a difference nobody has."""
     needed = set()
-    for _, interaction in recorded(shared):
+    for _, _, interaction in RECORDINGS.interactions(shared):
         body = interaction["request"]["body"]
         for side in (body, body_of(history(body), parameters(body))):
             for change, why in NORMALISATIONS:

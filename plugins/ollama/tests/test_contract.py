@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from agentforge.testing import PluginContract, ScriptedEndpoint, WireModelContract
+from agentforge.testing import PluginContract, WireModelContract
 from agentforge_ollama import OllamaChatModel
+from tests.support.scripted_model import answering
 
 
 class TestOllamaChatModel(WireModelContract):
     """Through the HTTP client and a socket; without retries, so that each failure is seen."""
 
-    @asynccontextmanager
-    async def model_answering(self, turns: Sequence[Any]) -> AsyncIterator[OllamaChatModel]:
-        async with (
-            ScriptedEndpoint(turns) as endpoint,
-            OllamaChatModel(base_url=endpoint.base_url, model="m", max_retries=0) as model,
-        ):
-            yield model
+    def model_answering(self, turns: Sequence[Any]) -> AbstractAsyncContextManager[OllamaChatModel]:
+        return answering(OllamaChatModel, turns)
 
 
 class TestOllamaPlugin(PluginContract):

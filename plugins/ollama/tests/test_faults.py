@@ -21,8 +21,9 @@ from agentforge.http import HttpTimeouts
 from agentforge.model import ChatRequest, ResponseDone, TextDelta
 from agentforge.testing import ScriptedEndpoint, call
 from agentforge_ollama import OllamaChatModel
-from plugins.ollama.tests.support import AT_ONCE, dumped, last, line
 from plugins.ollama.tests.support import call as wire_call
+from plugins.ollama.tests.support import dumped, last, line
+from tests.support.wire_exchange import AT_ONCE
 
 NDJSON = {"content-type": "application/x-ndjson"}
 BUSY = {"status": 503, "body": {"error": "server busy, please try again.  maximum pending requests exceeded"}}

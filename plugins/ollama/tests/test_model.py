@@ -30,18 +30,8 @@ from agentforge.model import (
     UserMessage,
 )
 from agentforge_ollama import VENDORS, OllamaChatModel, OllamaRow, vendor_row
-from plugins.ollama.tests.support import (
-    AT_ONCE,
-    GOOD,
-    WEATHER,
-    FakeTransport,
-    call,
-    dumped,
-    last,
-    line,
-    model_on,
-    reply,
-)
+from plugins.ollama.tests.support import GOOD, FakeTransport, call, dumped, last, line, model_on, reply
+from tests.support.wire_exchange import AT_ONCE, WEATHER
 
 STREAM = line("Hel") + line("lo") + last()
 

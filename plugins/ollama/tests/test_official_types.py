@@ -25,14 +25,15 @@ from agentforge.model import (
     SystemMessage,
     TextContent,
     ThinkingContent,
-    ToolChoice,
     ToolExecutionRequest,
     ToolExecutionResultMessage,
     ToolParameters,
     ToolSpecification,
     UserMessage,
 )
-from plugins.ollama.tests.support import OWNER, TIME, WEATHER, body_of
+from plugins.ollama.tests.support import OWNER, body_of
+from tests.support import request_table
+from tests.support.wire_exchange import TIME, WEATHER
 
 #: Place and key of what the server has and the package has not.
 BEYOND = (
@@ -102,7 +103,6 @@ NESTED = ToolSpecification(
         }
     ),
 )
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 OWN = ProviderState(OWNER, {"field": "thinking"})
 CALL = ToolExecutionRequest("call_1", "get_weather", '{"city": "Oslo"}')
 
@@ -125,13 +125,10 @@ HISTORIES: dict[str, list[ChatMessage]] = {
     ],
 }
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "nothing": {},
+    **request_table.PARAMETERS,
     "sampling": {"temperature": 0.5, "top_p": 0.9, "max_output_tokens": 9, "stop": ["END"], "seed": 7},
     "tools": {"tools": [WEATHER, TIME, NESTED]},
-    "none": {"tools": [WEATHER], "tool_choice": "none"},
-    "allowed": {"tools": [WEATHER, TIME], "tool_choice": ToolChoice.allowed(["get_time"])},
     "json": {"response_format": ResponseFormat.JSON},
-    "schema": {"response_format": ResponseFormat.json_schema(SCHEMA)},
     "a level": {"reasoning_effort": "high"},
     "no thinking": {"reasoning_effort": "none"},
     "the server's own": {
@@ -172,26 +169,8 @@ def test_the_check_finds_what_does_not_fit(change: dict[str, Any]) -> None:
         check({**without(body_of("q")), **change})
 
 
-texts = st.text(st.characters(codec="utf-8"), max_size=20)
-parts = st.one_of(
-    st.builds(TextContent, texts),
-    st.just(ThinkingContent("t", OWN)),
-    st.just(ThinkingContent("t", ProviderState("other", {"x": 1}))),
-    st.builds(
-        lambda arguments: ToolExecutionRequest("c", "get_weather", arguments),
-        st.sampled_from(["{}", "", "{bad", '{"a": 1}', "[]"]),
-    ),
-)
-messages = st.one_of(
-    st.builds(UserMessage, texts),
-    st.builds(SystemMessage, texts),
-    st.builds(AiMessage, st.lists(parts, max_size=4)),
-    st.builds(lambda text: ToolExecutionResultMessage("c", "get_weather", text), texts),
-)
-
-
 @settings(max_examples=40, deadline=None)
-@given(st.lists(messages, max_size=6))
+@given(request_table.histories(ThinkingContent("t", OWN), characters=st.characters(codec="utf-8")))
 def test_any_history_becomes_a_valid_request(history: list[ChatMessage]) -> None:
     """Results follow their calls, in their order, by ids that no other call has."""
     body = body_of([*history, UserMessage("and?")])

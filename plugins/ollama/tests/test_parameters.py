@@ -9,7 +9,8 @@ import pytest
 
 from agentforge.errors import ConfigurationError, UnsupportedFeatureError
 from agentforge.model import ChatRequest, ChatRequestParameters, ResponseFormat
-from plugins.ollama.tests.support import WEATHER, FakeTransport, body_of, exchange, last, model_on, notices_of
+from plugins.ollama.tests.support import FakeTransport, body_of, exchange, last, model_on, notices_of
+from tests.support.wire_exchange import WEATHER
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "required": ["a"]}
 

@@ -9,7 +9,8 @@ import pytest
 
 from agentforge.errors import ModelError, OverloadedError, ProtocolError, StreamTruncatedError
 from agentforge.model import FinishReason, ProviderState, TextContent, ThinkingContent, ToolExecutionRequest
-from plugins.ollama.tests.support import GOOD, OWNER, call, calls_of, dumped, last, line, plain, reply, streamed
+from plugins.ollama.tests.support import GOOD, OWNER, call, dumped, last, line, plain, reply, streamed
+from tests.support.wire_exchange import calls_of
 
 
 def test_a_reply_has_thinking_text_and_calls_in_this_order() -> None:

@@ -12,29 +12,18 @@ from agentforge.model import (
     AiMessage,
     ChatResponse,
     FinishReason,
-    SystemMessage,
-    TextContent,
-    ThinkingContent,
     TokenUsage,
     ToolExecutionRequest,
-    ToolExecutionResultMessage,
-    UserMessage,
 )
 from agentforge.testing.ollama_form import OllamaForm
-from plugins.ollama.tests.support import body_of, events_in, plain, streamed
+from plugins.ollama.tests.support import ASKING, READING, events_in
+from tests.support.form_checks import check_counts, read_both_ways, two_calls
 
 FORM = OllamaForm()
 REPLIES = {
     "text": ChatResponse(AiMessage("杭州 is sunny."), token_usage=TokenUsage(30, 2, 32), model_name="m"),
     "calls": ChatResponse(
-        AiMessage(
-            [
-                ThinkingContent("hm, two of them"),
-                TextContent("I look."),
-                ToolExecutionRequest("call_1", "look", '{"a":{"b":[1,2,3]}}'),
-                ToolExecutionRequest("call_2", "look", "{}"),
-            ]
-        ),
+        two_calls("call_", "hm, two of them"),
         FinishReason.TOOL_EXECUTION,
         TokenUsage(3, 2, 5),
         model_name="m",
@@ -66,12 +55,8 @@ def test_replies_and_lines_fit_the_types(name: str) -> None:
 @pytest.mark.parametrize("name", REPLIES)
 def test_both_ways_say_the_same(name: str) -> None:
     response = REPLIES[name]
-    read = plain(FORM.reply(response, {}))
-    assert read == streamed(b"".join(FORM.events(response, {}, None)))
-    assert read.ai_message.text == response.ai_message.text
-    assert read.ai_message.thinking == response.ai_message.thinking
+    read = read_both_ways(FORM, READING, response)
     assert read.ai_message.tool_execution_requests == response.ai_message.tool_execution_requests
-    assert read.finish_reason is response.finish_reason
     assert read.token_usage == response.token_usage
 
 
@@ -89,13 +74,8 @@ def test_a_request_streams_unless_it_says_otherwise() -> None:
 
 
 def test_a_request_is_counted_and_its_calls_are_known() -> None:
-    reply = REPLIES["calls"].ai_message
-    results = [ToolExecutionResultMessage(f"call_{n}", "look", "ok") for n in (1, 2)]
-    body = body_of([SystemMessage("be"), UserMessage("hello"), reply, *results])
-    assert list(FORM.call_ids(body)) == ["call_1", "call_2"]
-    words = len("be") + len("hello") + len("I look.") + 2 * len("look") + len('{"a":{"b":[1,2,3]}}') + 2 + 2 * len("ok")
-    assert FORM.characters(body) == words
-    assert FORM.characters({}) == 0 and list(FORM.call_ids({"messages": [{"tool_calls": [{}]}]})) == []
+    check_counts(FORM, ASKING, AiMessage(REPLIES["calls"].ai_message.contents[1:]))
+    assert list(FORM.call_ids({"messages": [{"tool_calls": [{}]}]})) == []
     assert FORM.characters({"messages": [{"content": 5, "tool_calls": [{"function": None}]}]}) == 0
 
 

@@ -37,19 +37,8 @@ from agentforge.model import (
     UsageEvent,
 )
 from agentforge_ollama.wire.stream import StreamDecoder
-from plugins.ollama.tests.support import (
-    OWNER,
-    answering,
-    call,
-    calls_of,
-    dumped,
-    events_in,
-    last,
-    line,
-    plain,
-    reply,
-    streamed,
-)
+from plugins.ollama.tests.support import OWNER, answering, call, dumped, events_in, last, line, plain, reply, streamed
+from tests.support.wire_exchange import calls_of
 
 #: Thinking, text, and two calls in lines of their own, both with the index 0, before the line that ends it.
 TURN = (

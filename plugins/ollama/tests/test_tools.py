@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentforge.errors import UnsupportedFeatureError
+from agentforge.errors import ConfigurationError, UnsupportedFeatureError
 from agentforge.model import ChatRequestParameters, ToolChoice, ToolParameters, ToolSpecification
-from plugins.ollama.tests.support import TIME, WEATHER, body_of, exchange, model_on
+from plugins.ollama.tests.support import body_of, exchange, model_on
+from tests.support.wire_exchange import TIME, WEATHER
 
 #: The members of a property that the server reads; any other is dropped there without a word.
 KEPT = {"anyOf", "description", "enum", "items", "properties", "required", "type"}
@@ -273,18 +274,29 @@ def test_strict_is_refused_and_the_mildest_form_of_it_passed_over() -> None:
 @pytest.mark.parametrize(
     "overrides",
     [
-        {"tool_choice": ["auto", "required", "tool", "none"]},
+        {"tool_choice": ["auto", "required"]},
+        {"tool_choice": ["auto", "tool"]},
+        {"tool_choice": ["none"], "unsupported": {"tool_choice.none": "error"}},
         {"parallel_tool_calls": "settable"},
         {"strict_tools": True},
+        {"files": True},
+        {"unsupported": {"tool_choice.required": "map"}},
     ],
 )
 def test_no_override_adds_what_the_form_has_no_place_for(overrides: dict[str, Any]) -> None:
-    """Else it would be left out of the request without a word."""
-    strict = ToolSpecification(WEATHER.name, WEATHER.description, WEATHER.parameters, strict=True)
-    for parameters in (
-        ChatRequestParameters(tools=[WEATHER], tool_choice="required"),
-        ChatRequestParameters(tools=[WEATHER], parallel_tool_calls=False),
-        ChatRequestParameters(tools=[strict]),
-    ):
-        with pytest.raises(UnsupportedFeatureError):
-            body_of("q", parameters, profile_overrides=overrides)
+    """It would be left out of the request without a word, so it is refused when the model is made."""
+    with pytest.raises(ConfigurationError) as caught:
+        body_of("q", ChatRequestParameters(tools=[WEATHER]), profile_overrides=overrides)
+    assert f"profile_overrides.{next(reversed(overrides))}" in caught.value.message or "tool_choice" in overrides
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [{"tool_choice": ["auto", "none", "allowed"]}, {"parallel_tool_calls": "always"}, {"strict_tools": False}],
+)
+def test_an_override_of_what_can_be_said_otherwise_is_taken(overrides: dict[str, Any]) -> None:
+    """That no tool is to be called, or one of some, needs no field."""
+    for choice in ("none", ToolChoice.allowed(["get_weather"])):
+        parameters = ChatRequestParameters(tools=[WEATHER], tool_choice=choice)
+        assert "tool_choice" not in body_of("q", parameters, profile_overrides=overrides)

@@ -22,20 +22,8 @@ from agentforge.model import (
     ToolSpecification,
     UserMessage,
 )
-from plugins.ollama.tests.support import (
-    TIME,
-    WEATHER,
-    body_of,
-    call,
-    calls_of,
-    exchange,
-    last,
-    line,
-    model_on,
-    plain,
-    reply,
-    streamed,
-)
+from plugins.ollama.tests.support import body_of, call, exchange, last, line, model_on, plain, reply, streamed
+from tests.support.wire_exchange import TIME, WEATHER, calls_of
 
 
 def refused(feature: str, messages: Any = "q", **parameters: Any) -> None:

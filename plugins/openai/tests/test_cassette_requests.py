@@ -337,7 +337,29 @@ def _untitled(value: Any) -> Any:
     return {key: _untitled(item) for key, item in value.items() if key != "title" or not isinstance(item, str)}
 
 
-TOOLS: list[Callable[[dict[str, Any]], dict[str, Any]]] = [_description, _type, _required, _cache_mark, _titles]
+def _closed(tool: dict[str, Any]) -> dict[str, Any]:
+    """One server drops these words from every tool, so that they are not sent there."""
+    function = tool["function"]
+    return {**tool, "function": {**function, "parameters": _open(function.get("parameters"))}}
+
+
+_DROPPED = (("additionalProperties", False), ("strict", True))
+
+
+def _open(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: _open(item) for key, item in value.items() if (key, item) not in _DROPPED}
+
+
+TOOLS: list[Callable[[dict[str, Any]], dict[str, Any]]] = [
+    _description,
+    _type,
+    _required,
+    _cache_mark,
+    _titles,
+    _closed,
+]
 
 
 def normal(values: list[dict[str, Any]], steps: Iterable[Callable[[dict[str, Any]], dict[str, Any]]]) -> list[Any]:

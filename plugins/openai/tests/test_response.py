@@ -230,6 +230,8 @@ FINISHES = [
     ("length", True, FinishReason.LENGTH),
     ("content_filter", True, FinishReason.CONTENT_FILTER),
     ("error", True, FinishReason.ERROR),
+    ("sensitive", False, FinishReason.CONTENT_FILTER),
+    ("network_error", False, FinishReason.ERROR),
 ]
 
 

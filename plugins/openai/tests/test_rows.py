@@ -121,7 +121,7 @@ ROWS: dict[str, tuple[str | None, str | None, dict[str, Any]]] = {
     "nebius": ("https://api.studio.nebius.com/v1", "NEBIUS_API_KEY", {"tool_choice": ALL}),
     "ollama": (
         "http://localhost:11434/v1",
-        "OLLAMA_API_KEY",
+        None,  # that of the cloud must not reach a server of one's own
         {
             "tool_choice": ("auto",),
             "strict_tools": False,
@@ -263,11 +263,12 @@ def test_a_form_that_few_vendors_have_is_that_of_these_only(field: str) -> None:
 def test_an_address_of_its_own_means_the_row(base_url: str, vendor: str) -> None:
     """In each country where a vendor has one; and no two rows have the same."""
     keys = {row.key_variable: f"key-of-{name}" for name, row in VENDORS.items() if row.key_variable}
+    keys["OLLAMA_API_KEY"] = "key-of-the-cloud"
     transport = FakeTransport()
     model = OpenAiChatModel(model="m", base_url=base_url, environment=keys, transport=transport)
     assert f"vendor={vendor!r}" in repr(model)
     asyncio.run(model.chat(ChatRequest("q")))
-    assert transport.header("authorization") == (None if vendor == "generic" else f"Bearer key-of-{vendor}")
+    assert transport.header("authorization") == (None if vendor in ("generic", "ollama") else f"Bearer key-of-{vendor}")
 
 
 @pytest.mark.parametrize("vendor", ROWS)

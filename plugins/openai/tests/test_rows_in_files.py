@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,16 @@ import pytest
 from agentforge import AgentForge, ChatRequest, ChatRequestParameters
 from agentforge.config import ConfigurationFaults
 from agentforge.errors import ConfigurationError, UnsupportedFeatureError
-from agentforge.model import ThinkingContent, ToolExecutionRequest, ToolSpecification
+from agentforge.model import (
+    AiMessage,
+    ChatMessage,
+    ProviderState,
+    TextContent,
+    ThinkingContent,
+    ToolExecutionRequest,
+    ToolSpecification,
+    UserMessage,
+)
 from agentforge.testing import ScriptedEndpoint, calls
 from agentforge_openai import OpenAiChatModel, OpenAiEmbeddingModel, OpenAiResponsesModel
 
@@ -102,6 +112,19 @@ def faults(tmp_path: Path, vendor: str) -> list[str]:
             "unknown setting 'sends_strictfalse' | Did you mean 'sends_strict_false'",
         ),
         ("{name: h, required_word: some}", "'required_word' is 'required' or 'any'"),
+        ("{name: h, sends: {messages: []}}", "'messages' cannot stand here, as each request has it from elsewhere"),
+        ("{name: h, headers: {Authorization: sk-0123456789}}", "'Authorization' cannot stand here"),
+        ("{name: h, sends: {stream: true}}", "'stream' cannot stand here"),
+        ("{name: h, sends: {tools: []}}", "'tools' cannot stand here"),
+        ("{name: h, call_extra: {id: x}}", "'id' cannot stand here"),
+        ("{name: h, prefix_field: content}", "'content' cannot stand here"),
+        ("{name: h, untaken: {tool_choice: ''}}", "'tool_choice' cannot stand here"),
+        ("{name: h, replay_fields: [thought]}", "'replay_fields.0' is 'reasoning', 'reasoning_content',"),
+        ("{name: h, efforts: [lo, high]}", "'efforts.0' is 'minimal', 'low', 'medium',"),
+        ("{name: h, user_name_pattern: '^[a-z]{1,3}$'}", "'user_name_pattern' does not fit: no alias"),
+        ("{name: h, key_variable: sk-0123456789}", "'key_variable' does not fit: it is not the name of an environment"),
+        ("{name: h, base_url_variable: ''}", "'base_url_variable' does not fit"),
+        ("{name: h, further_base_urls: [x]}", "'further_base_urls.0' does not fit: an address of the vendor is not"),
         ("{name: h, untaken: {temperature: '('}}", "'temperature' does not fit: it is no regular expression"),
         ("{name: h, thinking: {switch: thinking}}", "'thinking' of the vendor needs 'models'"),
         ("{name: h, responses: {reasoning_models: '('}}", "'reasoning_models' does not fit"),
@@ -112,3 +135,31 @@ def test_the_fields_of_this_plugins_rows_are_checked_too(tmp_path: Path, vendor:
     [found] = faults(tmp_path, vendor)
     assert found.startswith("2:")
     assert words in found
+    assert "sk-0123456789" not in found
+
+
+def test_a_key_that_is_needed_and_has_no_variable_is_asked_for_in_the_bean() -> None:
+    row = {"name": "h", "base_url": "https://house.example/v1", "key_required": True}
+    with pytest.raises(ConfigurationError) as caught:
+        OpenAiChatModel(model="m", vendor=row, environment={})
+    assert caught.value.next_step == "Give api_key, or say key_variable in its row."
+
+
+async def test_what_one_row_gave_goes_to_no_other_row_of_the_same_name(tmp_path: Path) -> None:
+    """Two beans may each have a row of that name, at different addresses."""
+    beans = "".join(
+        f"  {bean}: {{type: openai.chat, model: m, vendor: {{name: house, base_url: 'https://{bean}.example/v1'}}}}\n"
+        for bean in ("one", "other")
+    )
+    path = tmp_path / "agentforge.yaml"
+    path.write_text(f"beans:\n{beans}", "utf-8")
+    async with AgentForge.load(path, environment={}) as app:
+        models: list[Any] = [app.get("one"), app.get("other")]
+        state = ProviderState("house@one.example/v1", {"reasoning_content": "hm"})
+        history: list[ChatMessage] = [
+            UserMessage("q"),
+            AiMessage([ThinkingContent("hm", state), TextContent("so")]),
+            UserMessage("on"),
+        ]
+        bodies = [json.loads(model.preview(ChatRequest(history))[0]) for model in models]
+    assert [body["messages"][1].get("reasoning_content") for body in bodies] == ["hm", None]

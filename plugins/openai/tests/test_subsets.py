@@ -26,9 +26,24 @@ def root(**properties: Any) -> dict[str, Any]:
 FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a bound": (
         {"type": "integer", "minimum": 1},
-        {"openai": {"type": "integer", "minimum": 1}, "*": {"type": "integer", "description": "minimum: 1"}},
+        {
+            "openai": {"type": "integer", "minimum": 1},
+            "mfjs": {"type": "integer", "minimum": 1},
+            "*": {"type": "integer", "description": "minimum: 1"},
+        },
     ),
-    "a length": ({"type": "string", "maxLength": 3}, {"*": {"type": "string", "description": "maxLength: 3"}}),
+    "a length": (
+        {"type": "string", "maxLength": 3},
+        {"mfjs": {"type": "string", "maxLength": 3}, "*": {"type": "string", "description": "maxLength: 3"}},
+    ),
+    "a count": (
+        {"type": "array", "items": INTEGER, "minItems": 2, "uniqueItems": True},
+        {
+            "openai": {"type": "array", "items": INTEGER, "minItems": 2, "description": "uniqueItems: true"},
+            "mfjs": {"type": "array", "items": INTEGER, "minItems": 2, "description": "uniqueItems: true"},
+            "*": {"type": "array", "items": INTEGER, "description": "minItems: 2; uniqueItems: true"},
+        },
+    ),
     "a format": (
         {"type": "string", "format": "uuid"},
         {"openai": {"type": "string", "format": "uuid"}, "*": {"type": "string", "description": "format: uuid"}},

@@ -216,7 +216,7 @@ def test_what_the_vendor_cannot_do_is_refused_before_anything_is_sent(
 def test_of_tools_beside_effort_the_error_names_both_ways_out() -> None:
     with pytest.raises(UnsupportedFeatureError) as caught:
         outcome("openai", "gpt-5.6", {"tools": [TIME]})
-    assert "reasoning_effort='none'" in (caught.value.next_step or "")
+    assert "reasoning_effort: none" in (caught.value.next_step or "")
     assert "Responses API" in (caught.value.next_step or "")
 
 

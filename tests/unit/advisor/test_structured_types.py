@@ -74,7 +74,7 @@ def _either(arms: tuple[Typed, Typed]) -> Typed:
 TYPES: st.SearchStrategy[Typed] = st.recursive(st.sampled_from(SCALARS), _more, max_leaves=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(st.data())
 def test_a_value_of_any_type_comes_back_in_every_mode(data: st.DataObject) -> None:
     """As the model's own JSON, as the arguments of a call, and among words: the same value of the same type."""

@@ -224,7 +224,7 @@ def test_checking_builds_nothing_and_calls_nothing(project: Any) -> None:
     assert not (project.folder / "history.db").exists()
 
 
-MANY = 5_000
+MANY = 1_500
 #: Files in which nothing is right, each so that another kind of name is looked for.
 ALL_WRONG = {
     "beans that are not there": ("  bean_{0}: {{type: chat_client, model: model_{0}}}", "AF212"),

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 import agentforge
 from agentforge.cli.ending import ended_in_order
 from agentforge.cli.main import run
+from tests.support.programs import REAL_MODULE, python_m_agentforge
 
 HEAVY = ("pydantic", "httpx", "aiohttp", "dependency_injector", "jsonschema_rs", "yaml", "docstring_parser", "pluggy")
 COMMANDS = ("chat", "check", "plugins", "tools list", "tools show", "tools call")
@@ -117,21 +119,30 @@ def test_the_version(project: Any) -> None:
     assert project.run("--version").out == f"agentforge {agentforge.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["--help"], ["--version"], ["chat", "--help"], ["plugins", "--no-load"], ["plugins", "--no-load", "--json"]],
-)
-def test_help_version_and_the_list_of_plugins_load_nothing_heavy(words: list[str]) -> None:
-    """Neither a library nor a plugin: names are looked at in a fresh process."""
-    work = (
-        "import sys; from agentforge.cli.main import run; code = run(sys.argv[1:]);"
-        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)"
-    )
-    ended = subprocess.run([sys.executable, "-I", "-c", work, *words], capture_output=True, text=True, timeout=60)
-    loaded = {name.partition(".")[0] for name in ended.stderr.split()}
+LIGHT = ("--help", "--version", "chat --help", "plugins --no-load", "plugins --no-load --json")
+# Each in a child of a process that has imported nothing but the program.
+LISTING = """
+import os, sys
+from agentforge.cli.main import run
+for words in sys.argv[1:]:
+    if not os.fork():
+        code = run(words.split())
+        print(code, *sorted(sys.modules), file=sys.stderr, flush=True)
+        sys.exit(not sys.stdout.flush())
+    os.wait()
+"""
 
-    assert ended.returncode == 0 and ended.stdout
-    assert sorted(loaded & {*HEAVY, "agentforge_openai", "agentforge_local"}) == []
+
+def test_help_version_and_the_list_of_plugins_load_nothing_heavy() -> None:
+    """Neither a library nor a plugin: names are looked at in a fresh process."""
+    command = [sys.executable, "-I", "-c", LISTING, *LIGHT]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    lines = ended.stderr.splitlines()
+
+    assert len(lines) == len(LIGHT) and ended.stdout
+    for words, (code, *names) in zip(LIGHT, map(str.split, lines), strict=True):
+        loaded = {name.partition(".")[0] for name in names}
+        assert (words, code, sorted(loaded & {*HEAVY, "agentforge_openai", "agentforge_local"})) == (words, "0", [])
 
 
 def test_python_m_is_the_same_program() -> None:
@@ -162,6 +173,7 @@ def test_a_closed_pipe_ends_quietly(project: Any) -> None:
 
 ENDED = '''
 import asyncio
+import os
 from pathlib import Path
 
 from agentforge import tool
@@ -174,7 +186,7 @@ class Slow:
     @tool
     async def wait(self) -> str:
         """Wait for ever."""
-        (self.folder / "begun").touch()
+        (self.folder / "begun").write_text(str(os.getpid()))
         await asyncio.Event().wait()
         return "never"
 
@@ -183,8 +195,12 @@ class Slow:
 '''
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_program_that_is_ended_closes_its_beans(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "program"), [("SIGTERM", lambda: REAL_MODULE), ("SIGHUP", python_m_agentforge)], ids=["SIGTERM", "SIGHUP"]
+)
+def test_a_program_that_is_ended_closes_its_beans(
+    tmp_path: Path, name: str, program: Callable[[], tuple[str, ...]]
+) -> None:
     """By a supervisor, or with its terminal; the exit code says by which signal."""
     number = getattr(signal, name)
     (tmp_path / "slow_tools.py").write_text(ENDED, "utf-8")
@@ -197,12 +213,12 @@ def test_a_program_that_is_ended_closes_its_beans(tmp_path: Path, name: str) -> 
         },
     }
     (tmp_path / "agentforge.yaml").write_text(json.dumps(configuration), "utf-8")
-    command = [sys.executable, "-m", "agentforge", "chat", "go", "--config", str(tmp_path / "agentforge.yaml")]
+    command, begun = [*program(), "chat", "go", "--config", str(tmp_path / "agentforge.yaml")], tmp_path / "begun"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / "begun").exists():
+        while not (begun.exists() and begun.read_text("utf-8")):
             assert process.poll() is None
             time.sleep(0.02)
-        process.send_signal(number)
+        os.kill(int(begun.read_text("utf-8")), number)
         _, said = process.communicate(timeout=60)
 
     assert process.returncode == 128 + number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 FILE = """
@@ -62,16 +63,28 @@ def test_a_file_without_models_has_none(project: Any) -> None:
 def test_the_vendors_that_are_known_need_no_configuration(project: Any) -> None:
     """One line a vendor and type, with what its models can do unless a bean says otherwise."""
     ended = project.run("models", "--profiles", environment={"AGENTFORGE_CONFIG": "there-is-none.yaml"})
-    lines = [line.split() for line in ended.out.splitlines()]
+    head, *lines = [re.split(r" {2,}", line.rstrip()) for line in ended.out.splitlines()]
+    rows = {(line[0], line[1]): dict(zip(head, line, strict=True)) for line in lines}
 
     assert ended.code == 0
-    assert lines[0][:5] == ["vendor", "type", "tools", "tool_choice", "parallel"]
-    assert next(line for line in lines if line[:2] == ["ollama", "openai.chat"])[2:6] == [
-        "native",
-        "auto",
-        "always",
-        "no",
-    ]
+    said = rows["ollama", "openai.chat"]
+    assert said["tools"] == "native" and said["parallel calls"] == "always" and said["strict"] == "no"
+    assert said["choices"] == "auto, none (mapped), allowed (mapped)"
+    assert (said["calls in pieces"], said["media"], said["sent back"]) == ("yes", "images", "reasoning")
+    deepseek = rows["deepseek", "openai.chat"]
+    assert (deepseek["address"], deepseek["key"]) == ("https://api.deepseek.com", "DEEPSEEK_API_KEY (needed)")
+    assert rows["perplexity", "openai.chat"]["choices"] == "\N{EN DASH}"
+    assert ("openai", "openai.responses") in rows and ("perplexity", "openai.responses") not in rows
+
+
+def test_a_vendor_of_the_list_can_be_named_for_the_other_api_all_the_same(project: Any) -> None:
+    """What no page says may be so; the list only does not promise it."""
+    project.write(
+        "agentforge.yaml",
+        "agentforge: 1\nbeans:\n  m: {type: openai.responses, model: m, vendor: groq, api_key: not-a-real-one}\n",
+    )
+
+    assert project.run("check").code == 0
 
 
 def test_the_vendors_as_data_say_where_they_live_and_who_brought_them(project: Any) -> None:

@@ -96,7 +96,7 @@ def test_for_people_it_is_a_table_with_its_progress_beside_it(project: Any) -> N
 
     said, cost, *progress = ended.err.splitlines()
     assert said == f"model: gpt-4.1 at {endpoint.base_url}, as openai (openai.chat)"
-    assert cost == "26 requests if the model goes along, at most 101, each for at most 2,000 tokens"
+    assert cost == "26 requests if the model goes along, at most 104, each for at most 2,000 tokens"
     assert progress[0] == "  1/25 answer: yes" and len(progress) == 25
     lines = ended.out.splitlines()
     assert lines[0].split() == ["capability", "profile", "found", "note"]
@@ -148,6 +148,12 @@ def cuts_arguments_in_streams(asked: Asked, turn: Turn) -> Turn:
     return {"calls": [{"name": call["name"], "arguments": json.dumps(call["args"])[:-12]}]}
 
 
+def loses_arguments_in_streams(asked: Asked, turn: Turn) -> Turn:
+    if not asked.streamed or "calls" not in turn:
+        return turn
+    return {"calls": [{"name": turn["calls"][0]["name"], "args": {}}]}
+
+
 def refuses_strict(asked: Asked, turn: Turn) -> Turn:
     return refusal("Unknown field: strict") if asked.strict else turn
 
@@ -191,6 +197,7 @@ DISGUISES: dict[Callable[[Asked, Turn], Turn], tuple[Iterable[str], str, str]] =
     makes_all_calls_at_once: (["parallel_tool_calls.off"], "no", "2 calls came all the same"),
     loses_calls_in_streams: (["streamed_calls"], "no", "in a stream the call is lost"),
     cuts_arguments_in_streams: (["streamed_calls"], "no", "in a stream the call is damaged"),
+    loses_arguments_in_streams: (["streamed_calls"], "no", "in a stream the call is damaged"),
     refuses_strict: (["strict_tools"], "refused", "Unknown field: strict"),
     takes_strict_and_does_not_hold_it: (["strict_tools"], "no", "it is taken and not held: level: one of 'low'"),
     has_no_schemas_for_answers: (["response_format.json_schema"], "no", "it is taken and not held: size: one of"),
@@ -212,6 +219,19 @@ def test_each_disguise_is_found_and_named(project: Any, form: str, disguise: Cal
     assert probe.code == 1
     assert probe.differing == {name: status for name in names if name not in WITHOUT[form]}
     assert all(words in probe.notes[name] for name in probe.differing), probe.notes
+
+
+@two_forms
+def test_a_call_that_does_not_fit_without_a_stream_either_was_not_damaged_by_one(project: Any, form: str) -> None:
+    """The model's own arguments are wrong; the same question without a stream tells the two apart."""
+
+    def fills_in_anything(asked: Asked, turn: Turn) -> Turn:
+        return {"calls": [{"name": "send_note", "args": {"x": 1}}]} if "send_note" in asked.tools else turn
+
+    probe = probed(project, form, disguised(fills_in_anything), "--only", "streamed_calls")
+
+    assert (probe.code, probe.found["streamed_calls"]) == (0, "unsure")
+    assert "none that does without a stream" in probe.notes["streamed_calls"]
 
 
 def whole_calls(asked: Asked, turn: Turn) -> Turn:

@@ -36,8 +36,9 @@ ENDS: dict[str, tuple[Any, str, str, str]] = {
         "You exceeded your quota",
         "waiting does not help",
     ),
-    "an endpoint that hangs": ({"stall": True}, "AF309", "", "next: "),
-    "a connection that breaks": ({"disconnect": True}, "AF310", "broke", "next: "),
+    "an endpoint that is out of order": (refusal("out of order", 503), "AF308", "out of order", "probe again later"),
+    "an endpoint that hangs": ({"stall": True}, "AF309", "", "--timeout gives it longer than these 0.3 s"),
+    "a connection that breaks": ({"disconnect": True}, "AF310", "broke", "look at the log of the server"),
     "a page": (
         {"headers": {"content-type": "text/html"}, "body": "<html><title>Log in</title></html>"},
         "AF311",
@@ -74,6 +75,25 @@ def test_what_keeps_every_answer_away_ends_it_at_once(project: Any, form: str, c
     block = ended.err[ended.err.index("[AF") :]
     assert block.startswith(f"[{code}") and words in block and step in block
     assert "Traceback" not in ended.err and KEY not in ended.err
+
+
+def test_a_limit_of_the_bean_is_not_said_to_be_the_probes(project: Any) -> None:
+    """What the bean itself sets is what to raise; ``--timeout`` would change nothing."""
+    with ScriptedEndpoint([{"stall": True}], repeat=True) as endpoint:
+        bean = f'{{{FORMS["chat"]}, base_url: "{endpoint.base_url}", api_key: {KEY}, timeouts: {{total: 0.2}}}}'
+        project.write("agentforge.yaml", f"agentforge: 1\nbeans:\n  model: {bean}\n")
+        ended = project.run("probe", "model", "--timeout", "5")
+
+    assert "Raise timeouts.total" in ended.err and "--timeout" not in ended.err
+
+
+@pytest.mark.parametrize("case", ["an endpoint that is out of order", "a connection that breaks"])
+def test_settings_are_not_blamed_for_what_they_did_not_cause(project: Any, case: str) -> None:
+    with ScriptedEndpoint([ENDS[case][0]], repeat=True) as endpoint:
+        file_of(project, endpoint.base_url, "chat")
+        ended = project.run("probe", "model")
+
+    assert "Correct the bean's settings" not in ended.err
 
 
 @two_forms

@@ -140,6 +140,111 @@ def test_the_name_of_the_row_is_one_that_it_can_have(project: Any, file: str, na
     assert ("To use it name it agentforge-NAME.yaml" in ended.err) is (name != "openai-probed")
 
 
+def deaf(asked: Asked, turn: Turn) -> Turn:
+    """No system message is heard, calls are lost in streams, and one call comes at a time."""
+    if asked.system:
+        return {"text": "Paris."}
+    if asked.streamed and "calls" in turn:
+        return {"text": ""}
+    return {**turn, "calls": turn["calls"][:1]} if "calls" in turn else turn
+
+
+def test_what_no_row_can_say_is_said_beside_it(project: Any) -> None:
+    """In the comments, on standard error and as data; what the row holds is not among it."""
+    with ScriptedEndpoint([disguised(deaf)], repeat=True) as endpoint:
+        for_people = written(project, endpoint, ", vendor: openai", "agentforge-a.yaml")
+        for_programs = written(project, endpoint, ", vendor: openai", "agentforge-b.yaml", "--json")
+        again = project.run("probe", "model", "--profile", "a", "--json")
+
+    text = (project.folder / "agentforge-a.yaml").read_text("utf-8")
+    left_out = ["system", "streamed_calls"]
+    assert "# No row can say this, so it is not in this one: system, streamed_calls.\n" in text
+    assert text.count("(the profile said yes; not in the row)\n") == 2
+    assert "the row cannot say this: system, streamed_calls\n" in for_people.err
+    assert json.loads(for_programs.out)["not_in_file"] == left_out
+    assert [each["name"] for each in json.loads(again.out)["capabilities"] if each["agrees"] is False] == left_out
+
+
+def test_what_keeps_a_row_from_holding_is_told_too(project: Any) -> None:
+    """The bean's own ``tool_mode`` goes before a row's."""
+    with ScriptedEndpoint([disguised()], repeat=True) as endpoint:
+        ended = written(
+            project, endpoint, ", vendor: openai, tool_mode: json_schema", "agentforge-a.yaml", "--only", "tools"
+        )
+
+    assert "the row cannot say this: tools\n" in ended.err
+
+
+@pytest.mark.parametrize("none", ["refused", "ignored"])
+def test_a_choice_that_has_another_way_stays_mapped(project: Any, none: str) -> None:
+    """No tools are offered for ``none``, fewer for a list of allowed ones; neither is refused with the row."""
+
+    def only_auto(asked: Asked, turn: Turn) -> Turn:
+        if asked.mode in ("required", "tool", "allowed") or (asked.mode == "none" and none == "refused"):
+            return refusal("only auto is taken")
+        if asked.mode == "none" and asked.tools:
+            return {"calls": [{"name": "get_weather", "args": {"city": "Oslo"}}]}
+        return turn
+
+    with ScriptedEndpoint([disguised(only_auto)], repeat=True) as endpoint:
+        first = written(project, endpoint, ", vendor: openai", "agentforge-found.yaml")
+        second = project.run("probe", "model", "--profile", "found", "--json")
+
+    vendor = yaml.safe_load((project.folder / "agentforge-found.yaml").read_text("utf-8"))["beans"]["model"]["vendor"]
+    assert vendor["capabilities"]["tool_choice"] == ["auto"]
+    assert vendor["capabilities"]["unsupported"] == {"tool_choice.none": "map", "tool_choice.allowed": "map"}
+    says = {each["name"]: each["profile"] for each in json.loads(second.out)["capabilities"]}
+    assert (says["tool_choice.none"], says["tool_choice.allowed"]) == ("mapped", "mapped")
+    assert (first.code, second.code) == (1, 0)
+
+
+def test_a_policy_of_the_bean_for_a_choice_stays(project: Any) -> None:
+    """Who wants an error, or a notice, gets that."""
+
+    def no_ban(asked: Asked, turn: Turn) -> Turn:
+        return refusal("none is not taken") if asked.mode == "none" else turn
+
+    own = ", vendor: {like: openai, name: house, capabilities: {unsupported: {tool_choice.none: drop}}}"
+    with ScriptedEndpoint([disguised(no_ban)], repeat=True) as endpoint:
+        written(project, endpoint, own, "agentforge-found.yaml")
+
+    vendor = yaml.safe_load((project.folder / "agentforge-found.yaml").read_text("utf-8"))["beans"]["model"]["vendor"]
+    assert "none" not in vendor["capabilities"]["tool_choice"] and "unsupported" not in vendor["capabilities"]
+
+
+def test_where_nothing_was_found_that_a_row_could_say_there_is_no_file(project: Any) -> None:
+    with ScriptedEndpoint([disguised()], repeat=True) as endpoint:
+        ended = written(project, endpoint, ", vendor: openai", "agentforge-x.yaml", "--only", "streamed_calls")
+        data = written(project, endpoint, ", vendor: openai", "agentforge-x.yaml", "--only", "stream", "--json")
+
+    assert ended.code == 0 and not (project.folder / "agentforge-x.yaml").exists()
+    assert "not written, as nothing was found that a row could say" in ended.err and "written" not in ended.out
+    assert json.loads(data.out)["file"] is None
+
+
+def test_a_row_in_which_nothing_differs_says_so(project: Any) -> None:
+    """It is written, as it holds what was found against later changes of ours."""
+    with ScriptedEndpoint([disguised()], repeat=True) as endpoint:
+        ended = written(project, endpoint, ", vendor: openai", "agentforge-x.yaml", "--only", "tools")
+
+    assert ended.out.endswith("written, though nothing differs from the profile\n")
+    assert "# Nothing differs from the profile of that day" in (project.folder / "agentforge-x.yaml").read_text("utf-8")
+
+
+def test_a_profile_has_the_name_of_its_own_configuration(project: Any) -> None:
+    """Of ``--config mine.yaml`` it is ``mine-NAME.yaml``; another name is no profile, and that is said."""
+    with ScriptedEndpoint([disguised()], repeat=True) as endpoint:
+        bean = f'{{type: openai.chat, model: m, vendor: openai, base_url: "{endpoint.base_url}", api_key: k}}'
+        mine = project.write("mine.yaml", f"agentforge: 1\nbeans:\n  model: {bean}\n")
+        words = ("probe", "model", "--only", "tools", "--config", str(mine), "--write")
+        other = project.run(*words, str(project.folder / "agentforge-found.yaml"))
+        right = project.run(*words, str(project.folder / "mine-found.yaml"))
+
+    assert "name it mine-NAME.yaml beside mine.yaml" in other.err
+    assert right.err.endswith("next: agentforge check --profile found\n")
+    assert project.run("check", "--config", str(mine), "--profile", "found").code == 0
+
+
 def test_a_model_without_rows_has_none_to_write(project: Any) -> None:
     """Nothing is asked of it then."""
     ended = project.run("probe", "model", "--write", str(Path(project.folder) / "agentforge-x.yaml"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from agentforge.cli.console import Console
 from agentforge.cli.conversation import Conversation
 from agentforge.cli.reloading import Reloader
 from agentforge.cli.view import TextView
+from tests.support.programs import python_m_agentforge
 
 
 class Typing:
@@ -267,6 +270,7 @@ def test_a_program_that_is_ended_at_its_prompt_closes_its_beans(
 
 KEPT = """
 import asyncio
+import os
 from pathlib import Path
 from agentforge import tool
 
@@ -300,13 +304,13 @@ class Slow(Noting):
     @tool
     async def wait(self) -> str:
         "Waits for ever."
-        (self.folder / "begun").touch()
+        (self.folder / "begun").write_text(str(os.getpid()))
         await asyncio.Event().wait()
         return "never"
 
 class Stuck(Noting):
     async def start(self):
-        (self.folder / "begun").touch()
+        (self.folder / "begun").write_text(str(os.getpid()))
         await asyncio.Event().wait()
 """
 
@@ -328,25 +332,26 @@ def test_a_program_that_is_ended_leaves_context_managers_in_order(tmp_path: Path
     path.write_text(json.dumps({"scan": ["kept_tools"], "beans": beans}), "utf-8")
     beans["stuck"] = {"type": "component", "component": "Stuck", "arguments": given, "bean": {"depends_on": ["slow"]}}
     (tmp_path / "new.yaml").write_text(json.dumps({"scan": ["kept_tools"], "beans": beans}), "utf-8")
-    program = (
-        "import io, shutil, sys\n"
-        "from agentforge.cli.main import run\n"
-        "class Typing:\n"
-        "    lines = sys.argv[3:]\n"
-        "    def isatty(self): return True\n"
-        "    def readline(self, size=-1):\n"
-        "        if self.lines[0] == '/reload': shutil.copy(sys.argv[2], sys.argv[1])\n"
-        "        return self.lines.pop(0) + '\\n'\n"
-        "sys.exit(run(['chat', '--config', sys.argv[1]], stdin=Typing()))\n"
-    )
-    line = "go" if during == "a turn" else "/reload"
-    command = [sys.executable, "-c", program, str(path), str(tmp_path / "new.yaml"), line, "exit"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / "begun").exists():
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.send_signal(number)
+    begun, (terminal, inside) = tmp_path / "begun", os.openpty()
+    command = [*python_m_agentforge(), "chat", "--config", str(path)]
+    with subprocess.Popen(
+        command, stdin=inside, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+
+        def wait_for(file: Path) -> str:
+            while not (text := file.read_text("utf-8") if file.exists() else ""):
+                assert process.poll() is None
+                time.sleep(0.02)
+            return text
+
+        if during == "a reload":
+            wait_for(tmp_path / "log")  # the first beans have started, of the file as it was
+            shutil.copy(tmp_path / "new.yaml", path)
+        os.write(terminal, b"go\nexit\n" if during == "a turn" else b"/reload\nexit\n")
+        os.kill(int(wait_for(begun)), number)
         _, said = process.communicate(timeout=60)
+    for each in (terminal, inside):
+        os.close(each)
 
     steps = (tmp_path / "log").read_text("utf-8").split("\n")[:-1]
     one = ["enter base", "enter slow"]

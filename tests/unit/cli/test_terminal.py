@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.programs import python_m_agentforge
+
 # The child makes the terminal its own, so that Ctrl-C typed there reaches it as a signal.
 _PROGRAM = (
     "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
@@ -165,7 +167,7 @@ def test_ctrl_c_ends_a_single_question_with_130(waiting: Any) -> None:
 
 def test_events_in_a_pipe_are_there_before_the_last_is_made(project: Any, waiting: Any, tmp_path: Path) -> None:
     """`--stream --json`: a reader has the call while the tool still waits."""
-    command = [sys.executable, "-m", "agentforge", "chat", "wait", "--stream", "--json", "--config", project.file]
+    command = [*python_m_agentforge(), "chat", "wait", "--stream", "--json", "--config", project.file]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         names = []

@@ -151,7 +151,7 @@ GRAPHS = st.integers(1, 7).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(GRAPHS)
 def test_every_start_comes_after_its_needs_and_every_close_before_theirs(
     graph: tuple[list[set[int]], list[str]],

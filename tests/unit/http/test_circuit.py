@@ -168,7 +168,9 @@ def test_an_open_circuit_refuses_and_says_since_when_why_and_until_when() -> Non
         "nothing is sent to http://model.test/v1 (model m): its circuit opened 3.0 s ago, as 4 of 4 requests failed, "
         "the last with status 503 (AF308)"
     )
-    assert error.next_step == "Ask again in 2.0 s, when one request may try; a fallback model answers in the meantime."
+    assert error.next_step == (
+        "Ask again in 2.0 s, when one request may try; a fallback model would answer in the meantime."
+    )
     assert (error.code, error.retryable, error.retry_after, error.opened_by) == ("AF315", True, 2.0, OverloadedError)
     assert (error.attempts, error.sent, error.local) == (0, False, True)
     assert error.details == {

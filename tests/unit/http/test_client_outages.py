@@ -203,6 +203,52 @@ async def test_the_total_limit_counts_where_the_endpoint_did_not_answer() -> Non
 
 
 @virtually
+async def test_a_total_limit_that_ends_while_it_connects_says_nothing_of_the_way() -> None:
+    """Nobody knows then whether a connection could be made: a circuit that is open for that does not close."""
+    house = House()
+    endpoint = Endpoint(lambda: unsent(ModelConnectionError("no connection")))
+    client = house.client(endpoint)
+    for _ in range(3):
+        await failure(client)
+    assert house.states()[0] == (None, "open")
+    await asyncio.sleep(5.0)
+    endpoint.seconds = 100.0
+    assert isinstance(await failure(client, replace(REQUEST, timeouts=HttpTimeouts(total=2.0))), ModelTimeoutError)
+    assert house.states()[0] == (None, "half_open")
+    endpoint.seconds, endpoint.state = 0.0, answer
+    await client.send(REQUEST)  # the next one may try
+    assert house.states()[0] == (None, "closed")
+
+
+@virtually
+async def test_a_probe_that_is_judged_closes_nothing_before_its_judge_has_spoken() -> None:
+    """A status of 200 is no answer yet for one who looks into the body."""
+    house = House()
+    endpoint = Endpoint(lambda: answer(503) if now() < 5 else answer())
+    client = house.client(endpoint)
+    judged = replace(REQUEST, judged=True)
+    for _ in range(3):
+        await failure(client, judged)
+    await asyncio.sleep(5.0)
+    passage = (await client.send(judged)).passage
+    assert passage is not None and house.states()[-1] == ("", "half_open")
+    passage.failed(OverloadedError("busy"))
+    assert house.states()[-1] == ("", "open")
+    await asyncio.sleep(10.0)
+    passage = (await client.send(judged)).passage
+    assert passage is not None
+    passage.left()  # it could not be read
+    passage = (await client.send(judged)).passage
+    assert passage is not None
+    passage.ended()
+    assert house.states()[-1] == ("", "closed")
+    assert [notice.code for notice in passage.notices] == ["circuit_closed"]
+    passage.failed(ModelConnectionError("broke behind the reply"))
+    passage.left()
+    assert house.states()[-1] == ("", "closed")
+
+
+@virtually
 async def test_who_shares_a_circuit() -> None:
     """The models of one endpoint one for whether it is there, each its own for whether it answers; nobody else any."""
     house = House()

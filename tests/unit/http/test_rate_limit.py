@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -130,6 +131,75 @@ def test_a_cancelled_wait_gives_its_place_to_the_next() -> None:
         return times
 
     assert in_virtual_time(main()) == pytest.approx([60.0, 120.0])
+
+
+async def _turn(one: RateLimiter, used: int | None, took: float) -> None:
+    """A request that costs ``used`` tokens and ``took`` seconds; one that is given up gives its place back."""
+    place = one.reserve(40)
+    try:
+        await place.wait(one.clock)
+    except asyncio.CancelledError:
+        one.give_back(place)
+        raise
+    assert now() + START == pytest.approx(place.due, abs=1e-4)  # as soon as it may
+    await asyncio.sleep(took)
+    if used is not None:
+        one.settle(place, used, 0)
+
+
+@given(
+    st.sampled_from([{"requests_per_minute": 2}, {"tokens_per_minute": 700}]),
+    st.lists(
+        st.tuples(st.floats(0.0, 20.0), st.one_of(st.none(), st.integers(0, 900)), st.floats(0.0, 30.0), st.booleans()),
+        max_size=25,
+    ),
+)
+def test_nobody_hangs_behind_one_who_gave_up(
+    limits: dict[str, int], asked: list[tuple[float, int | None, float, bool]]
+) -> None:
+    """Whoever gives up, and whatever the replies cost: each of the others goes, and at the time that it has."""
+
+    async def main() -> None:
+        one = limiter(**limits)
+        tasks: list[asyncio.Task[None]] = []
+        for wait, used, took, gives_up in asked:
+            await asyncio.sleep(wait)
+            tasks.append(asyncio.create_task(_turn(one, used, took)))
+            if gives_up:
+                tasks[len(tasks) // 2].cancel()
+        for ended in await asyncio.gather(*tasks, return_exceptions=True):
+            assert ended is None or isinstance(ended, asyncio.CancelledError)
+
+    in_virtual_time(main())
+
+
+def test_a_queue_costs_the_same_however_long_it_is() -> None:
+    """Thousands may wait: who comes, gives up or has its reply does not plan the time of each of the others."""
+    one = RateLimiter(RateLimit(tokens_per_minute=1_000_000), clock=lambda: 0.0)
+    places = [one.reserve(4000) for _ in range(4000)]
+    began = time.process_time()
+    for place in places[:100]:
+        one.settle(place, 900, 300)
+    for place in places[-100:]:
+        one.give_back(place)
+    assert time.process_time() - began < 2.0  # a plan of all for each of them took a minute
+
+
+def test_an_event_loop_that_stands_still_holds_up_nobody() -> None:
+    """Its place is used up when its time has come."""
+    clock = [0.0]
+    one = RateLimiter(RateLimit(requests_per_minute=1), clock=lambda: clock[0])
+    first, lost, mine = (one.reserve(40) for _ in range(3))
+    loop = asyncio.new_event_loop()
+    waiting = loop.create_task(lost.wait(one.clock))
+    loop.run_until_complete(asyncio.sleep(0))
+    one.give_back(first)
+    assert one.armed(mine, lambda: None) == pytest.approx(60.0)
+    clock[0] = 60.1
+    assert one.armed(mine, lambda: None) == 0.0
+    waiting.cancel()
+    loop.run_until_complete(asyncio.gather(waiting, return_exceptions=True))
+    loop.close()
 
 
 # -- tokens --------------------------------------------------------------------------------------
@@ -275,6 +345,9 @@ def test_a_loop_that_has_ended_holds_up_nobody() -> None:
     [
         ({}, "a rate limit without a limit"),
         ({"requests_per_minute": 0}, "'requests_per_minute' of the rate limit cannot be 0"),
+        ({"requests_per_minute": 2.5}, "'requests_per_minute' of the rate limit cannot be 2.5"),
+        ({"requests_per_minute": "60"}, "'requests_per_minute' of the rate limit cannot be '60'"),
+        ({"requests_per_minute": True}, "'requests_per_minute' of the rate limit cannot be True"),
         ({"tokens_per_minute": 0}, "'tokens_per_minute' of the rate limit cannot be 0"),
         ({"requests_per_minute": 1, "max_wait": -1.0}, "'max_wait' of the rate limit cannot be -1.0"),
     ],

@@ -255,7 +255,7 @@ def test_settings_that_cannot_be_honoured_are_refused(settings_: dict[str, Any])
         Summarising(Everything(), ScriptedChatModel([]), **settings_)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None)
 @given(st.integers(1, 12), st.one_of(histories, lists), st.integers(0, 8), st.sampled_from(["notes", "fails"]))
 def test_it_keeps_the_laws_of_a_window(bound: int, messages: list[ChatMessage], running: int, end: str) -> None:
     """Always valid; not longer than the bound unless the instructions, the summary and the turn at work are; and every

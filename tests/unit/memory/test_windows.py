@@ -90,7 +90,7 @@ _windows = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(_windows, st.one_of(histories, lists), st.integers(0, 15))
 def test_what_is_kept_is_a_valid_history(window: Window, messages: list[ChatMessage], running: int) -> None:
     """Of any list whatever: nothing is left to mend, by our own eye and by the library's; fitting again keeps all."""
@@ -100,7 +100,7 @@ def test_what_is_kept_is_a_valid_history(window: Window, messages: list[ChatMess
     assert window.fit(kept, running=len(kept) if running else 0) == kept
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.integers(1, 12), st.sampled_from(["messages", "tokens"]), histories, st.data())
 def test_it_is_never_longer_than_the_bound_unless_a_running_turn_is(
     bound: int, measure: str, messages: list[ChatMessage], data: st.DataObject

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from agentforge.plugin import Found, Plugins, hooks
+from tests.support.type_checker import mypy
 
 GOOD = """
 from agentforge.plugin import hooks, implements
@@ -60,21 +60,7 @@ def too_few(bean_id: str) -> None: ...
 """,
         "utf-8",
     )
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "mypy",
-            "--no-error-summary",
-            "--cache-dir",
-            str(tmp_path / "cache"),
-            "--config-file=",
-            page,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    done = mypy(page)
     lines = [line for line in done.stdout.splitlines() if "typed.py" in line and ": error:" in line]
 
     assert [int(line.split(":")[1]) for line in lines] == [8, 11, 14], done.stdout

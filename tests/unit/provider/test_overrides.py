@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -91,3 +91,36 @@ def test_every_flag_and_feature_of_the_core_is_known() -> None:
         with pytest.raises(ConfigurationError):
             profile({name: object()})
     assert profile({"unsupported": dict.fromkeys(FEATURES, "error")}).unsupported.keys() >= FEATURES
+
+
+class FewFields(EndpointRow):
+    """A form of request without a field for a choice or strict tools."""
+
+    FORM: ClassVar = {"tool_choice": ("auto",), "strict_tools": (False,), "parallel_tool_calls": ("always", "never")}
+
+
+FEW = FewFields(name="few", capabilities=ModelProfile(unsupported={"tool_choice.none": "map"}))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message", "step"),
+    [
+        ({"tool_choice": ["auto", "required"]}, "profile_overrides.tool_choice has 'required'", "is auto."),
+        ({"tool_choice": ["allowed"]}, "profile_overrides.tool_choice has 'allowed'", "is auto."),
+        ({"strict_tools": True}, "profile_overrides.strict_tools has true", "is false."),
+        ({"parallel_tool_calls": "settable"}, "parallel_tool_calls has 'settable'", "is always, never."),
+        ({"unsupported": {"tool_choice.tool": "map"}}, "unsupported.tool_choice.tool is 'map'", "Write drop"),
+    ],
+)
+def test_what_the_form_has_no_place_for_cannot_be_added(overrides: Any, message: str, step: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        profile_of(FEW, "m", base_url="https://llm.example/v1", overrides=overrides)
+    assert message in caught.value.message
+    assert step in (caught.value.next_step or "")
+
+
+def test_what_the_form_has_no_place_for_is_in_no_profile() -> None:
+    """Whatever the row says; what a mapping says otherwise may stand in an override."""
+    for overrides in (None, {"tool_choice": ["auto", "none"]}, {"parallel_tool_calls": "always"}):
+        made = profile_of(FEW, "m", base_url="https://llm.example/v1", overrides=overrides)
+        assert (made.tool_choice, made.strict_tools, made.parallel_tool_calls) == (frozenset({"auto"}), False, "always")

@@ -135,9 +135,17 @@ def test_a_row_that_is_used_elsewhere_takes_no_key_with_it(base_url: str | None,
     assert own.key_variable == "DESK_KEY"
 
 
-def test_what_a_provider_wants_back_is_kept_apart_by_the_name() -> None:
+def test_what_a_provider_wants_back_is_kept_apart_by_the_name_and_the_address() -> None:
+    """Two beans may each have a row of the same name, so the name of a user's row never stands alone."""
     assert provider_id(derived(), "https://llm.example/v1") == "desk@llm.example/v1"
-    assert provider_id(derived(like="house"), "https://api.house.example/v1") == "desk"
+    like = derived(like="house")
+    assert provider_id(like, "https://api.house.example/v1") == "desk@api.house.example/v1"
+    one, other = (derived(base_url=f"https://{host}.example/v1") for host in ("one", "other"))
+    assert [provider_id(row, row.base_url or "") for row in (one, other)] == [
+        "desk@one.example/v1",
+        "desk@other.example/v1",
+    ]
+    assert provider_id(HOUSE, "https://api.house.example/v1") == "house"
 
 
 def test_a_mapping_may_start_from_a_row_that_a_plugin_brings() -> None:
@@ -227,7 +235,7 @@ def test_the_schema_of_the_settings_describes_a_row() -> None:
     assert named == {"anyOf": [{"enum": ["house", "generic"]}, {"type": "string"}]}
     assert nothing == {"type": "null"}
     assert row["required"] == ["name"]
-    assert set(row["properties"]) == {"like", *(each.name for each in fields(Row))}
+    assert set(row["properties"]) == {"like", *(each.name for each in fields(Row))} - {"named_by_user"}
     assert row["additionalProperties"] is False
     assert row["properties"]["subset"]["description"] == "The part of JSON Schema that strict schemas must stay in."
     assert "default" not in row["properties"]["key_required"]

@@ -27,7 +27,7 @@ from agentforge.model import (
     PriceTable,
 )
 from agentforge.provider import Endpoint, Head, RequestEncoder, WireModel, profile_of
-from agentforge_dashscope.rows import DASHSCOPE_VENDORS, DashScopeRow, row_for, within_form
+from agentforge_dashscope.rows import DASHSCOPE_VENDORS, DashScopeRow, row_for
 from agentforge_dashscope.wire.errors import parse_error
 from agentforge_dashscope.wire.generation_wire import GenerationWire
 from agentforge_dashscope.wire.head import GenerationHead
@@ -197,7 +197,7 @@ class DashScopeChatModel(WireModel[GenerationAnswering]):
         if endpoint is None:
             row = row_for(self._row, name)
             profile = profile_of(row, name, base_url=self._base_url, overrides=self._overrides)
-            endpoint = self._endpoints[name] = Endpoint(row, within_form(profile), name, self._base_url)
+            endpoint = self._endpoints[name] = Endpoint(row, profile, name, self._base_url)
         return endpoint
 
 

@@ -26,7 +26,6 @@ __all__ = (
     "DashScopeRow",
     "row_for",
     "vendor_row",
-    "within_form",
 )
 
 #: What this form has words for.
@@ -43,6 +42,10 @@ class DashScopeRow(EndpointRow):
 
     PATTERNS: ClassVar[tuple[str, ...]] = (*EndpointRow.PATTERNS, "sees", "hears", "cumulative", "limits_thinking")
     FEATURES: ClassVar[frozenset[str]] = FEATURES | {"reasoning_effort.none"}
+    FORM: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "tool_choice": ("auto", "none", "required", "tool"),
+        "strict_tools": (False,),
+    }
 
     #: Models (regular expressions) that take images, video and documents, and those that take sound: they are asked at
     #: ``multimodal-generation``, where each content is a list of parts; all others at ``text-generation``.
@@ -150,16 +153,6 @@ def row_for(row: DashScopeRow, model: str) -> DashScopeRow:
         changes["reasoning_effort"] = False
     efforts = family.levels or (tuple(row.budgets) if family.budget else ())
     return replace(row, capabilities=capabilities.with_(**changes), efforts=efforts)
-
-
-def within_form(profile: ModelProfile) -> ModelProfile:
-    """The profile without what this form has no place for: whatever a row or an override says, it would be left out of
-    the request without a word.
-
-    >>> within_form(ModelProfile(strict_tools=True)).strict_tools
-    False
-    """
-    return profile.with_(strict_tools=False, tool_choice=profile.tool_choice & _CHOICES)
 
 
 def vendor_row(vendor: str | DashScopeRow) -> DashScopeRow:

@@ -13,7 +13,7 @@ from agentforge.http import HttpTimeouts, HttpTransport, RetryPolicy
 from agentforge.model import ChatRequestParameters, ChatResponse, Notice, PriceRows, PriceTable
 from agentforge.provider import Answering, Endpoint, Head, WireModel, profile_of
 from agentforge_gemini.address import check_model, is_vertex, model_url, project_url
-from agentforge_gemini.rows import GEMINI_VENDORS, VERTEX, GeminiRow, row_for, within_form
+from agentforge_gemini.rows import GEMINI_VENDORS, VERTEX, GeminiRow, row_for
 from agentforge_gemini.wire.errors import parse_error
 from agentforge_gemini.wire.gemini_wire import GeminiWire
 from agentforge_gemini.wire.response import decode_response
@@ -162,7 +162,7 @@ class GeminiChatModel(WireModel[Answering]):
             check_model(name)
             row = row_for(self._row, name)
             profile = profile_of(row, name, base_url=self._base_url, overrides=self._overrides)
-            endpoint = self._endpoints[name] = Endpoint(row, within_form(profile), name, self._base_url)
+            endpoint = self._endpoints[name] = Endpoint(row, profile, name, self._base_url)
         return endpoint
 
 

@@ -22,7 +22,6 @@ __all__ = (
     "GeminiRow",
     "row_for",
     "vendor_row",
-    "within_form",
 )
 
 
@@ -39,6 +38,7 @@ class GeminiRow(EndpointRow):
         "own_tools_with_tools",
         "reasoning_effort.none",
     }
+    FORM: ClassVar[Mapping[str, tuple[object, ...]]] = {"parallel_tool_calls": ("always", "never")}
 
     #: ``bearer``: ``Authorization: Bearer``; else a header of that name.
     auth: Literal["bearer", "x-goog-api-key"] = "x-goog-api-key"  # type: ignore[assignment]
@@ -136,16 +136,6 @@ def row_for(row: GeminiRow, model: str) -> GeminiRow:
         subset=row.subset if family.json_schema else OPEN_API,
         schemas=row.schemas if family.json_schema else OPEN_API,
     )
-
-
-def within_form(profile: ModelProfile) -> ModelProfile:
-    """The profile without what this form has no place for: whatever a row or an override says, it would be left out of
-    the request without a word.
-
-    >>> within_form(ModelProfile()).parallel_tool_calls
-    'always'
-    """
-    return profile.with_(parallel_tool_calls="always") if profile.parallel_tool_calls == "settable" else profile
 
 
 def vendor_row(vendor: str | GeminiRow) -> GeminiRow:

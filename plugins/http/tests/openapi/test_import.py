@@ -395,7 +395,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(st.data(), st.sampled_from(["3.1.0", "3.0.0", "2.0"]))
 def test_no_description_does_more_than_be_refused(data: st.DataObject, version: str) -> None:
     """Whatever stands in it where something else should: each operation is a tool that works, or has its reason."""

@@ -121,7 +121,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(JSON.filter(lambda value: isinstance(value, (dict, list))))
 def test_json_is_read_as_json(value: Any) -> None:
     """Whatever Python writes is read back equal, also where the name says YAML."""
@@ -129,7 +129,7 @@ def test_json_is_read_as_json(value: Any) -> None:
     assert read(json.dumps(value), "api.json") == value
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab:-[]{}&*!|>'\"#%@ \n\t,?<~0.\\"), max_size=60))
 def test_no_text_does_more_than_be_refused(text: str) -> None:
     """Garbage is a value, or one kind of error."""

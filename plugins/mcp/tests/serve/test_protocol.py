@@ -399,7 +399,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(JSON, st.booleans())
 @example({"": "\ud800"}, False)
 @example({"": "\ud800"}, True)

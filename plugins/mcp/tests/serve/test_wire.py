@@ -36,7 +36,7 @@ async def received(data: bytes, cuts: list[int], max_bytes: int = 1_000) -> list
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(LINES, st.lists(st.integers(0, 100), max_size=6), st.booleans())
 def test_lines_arrive_whole_however_they_are_cut(lines: list[bytes], cuts: list[int], ended: bool) -> None:
     """Each once and in order, the last one also without an end; blank ones are none, and one that is no message is

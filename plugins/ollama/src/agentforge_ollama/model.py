@@ -20,7 +20,7 @@ from agentforge.http import (
 from agentforge.model import ChatRequestParameters, ChatResponse, Notice, PriceRows, PriceTable
 from agentforge.provider import Answering, Endpoint, Head, WireModel, profile_of
 from agentforge_ollama.host import address_of
-from agentforge_ollama.rows import CLOUD, OLLAMA_VENDORS, OllamaRow, row_for, within_form
+from agentforge_ollama.rows import CLOUD, OLLAMA_VENDORS, OllamaRow, row_for
 from agentforge_ollama.wire.errors import parse_error
 from agentforge_ollama.wire.ollama_wire import OllamaWire
 from agentforge_ollama.wire.response import decode_response
@@ -165,5 +165,5 @@ class OllamaChatModel(WireModel[Answering]):
         if endpoint is None:
             row = row_for(self._row, name)
             profile = profile_of(row, name, base_url=self._base_url, overrides=self._overrides)
-            endpoint = self._endpoints[name] = Endpoint(row, within_form(profile), name, self._base_url)
+            endpoint = self._endpoints[name] = Endpoint(row, profile, name, self._base_url)
         return endpoint

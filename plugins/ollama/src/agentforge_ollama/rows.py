@@ -21,7 +21,6 @@ __all__ = (
     "OllamaRow",
     "row_for",
     "vendor_row",
-    "within_form",
 )
 
 #: What this form has words for; that no tool is to be called is said by offering none.
@@ -43,6 +42,13 @@ class OllamaRow(EndpointRow):
 
     PATTERNS: ClassVar[tuple[str, ...]] = (*EndpointRow.PATTERNS, "always_thinks")
     FEATURES: ClassVar[frozenset[str]] = FEATURES | {"reasoning_effort.none"}
+    FORM: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "tool_choice": ("auto",),  # that no tool is to be called is said by offering none
+        "parallel_tool_calls": ("always", "never"),
+        "strict_tools": (False,),
+        "response_formats": ("text", "json", "json_schema"),
+        "files": (False,),
+    }
 
     #: Models (regular expression) that think whatever is said, and know three levels of it.
     always_thinks: str | None = "gpt-oss"
@@ -110,22 +116,6 @@ def row_for(row: OllamaRow, model: str) -> OllamaRow:
     if row.always_thinks and re.search(row.always_thinks, model):
         return replace(row, efforts=tuple(level for level in row.efforts if level in _THREE))
     return row
-
-
-def within_form(profile: ModelProfile) -> ModelProfile:
-    """The profile without what this form has no place for: whatever a row or an override says, it would be left out of
-    the request without a word.
-
-    >>> within_form(ModelProfile()).parallel_tool_calls
-    'always'
-    """
-    return profile.with_(
-        tool_choice=profile.tool_choice & _CHOICES,
-        parallel_tool_calls="always",
-        strict_tools=False,
-        response_formats=profile.response_formats & _FORMATS,
-        files=False,
-    )
 
 
 def vendor_row(vendor: str | OllamaRow) -> OllamaRow:

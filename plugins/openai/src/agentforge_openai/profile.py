@@ -11,6 +11,8 @@ from agentforge_openai.responses.form import ResponsesForm
 
 __all__ = ("ThinkingRule", "VendorRow")
 
+_OF_A_TURN = frozenset({"content", "name", "role", "tool_call_id", "tool_calls"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingRule(ThinkingLimits):
@@ -46,6 +48,31 @@ class VendorRow(EndpointRow):
         "call_extra_for",
         "untaken",
     )
+    WORDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **EndpointRow.WORDS,
+        # What is read of a reply; of others nothing would be there to go back.
+        "replay_fields": ("reasoning", "reasoning_content", "reasoning_details", "thinking_parts"),
+    }
+    REFUSES: ClassVar[Mapping[str, frozenset[str]]] = {
+        **EndpointRow.REFUSES,
+        "sends": frozenset({"messages", "model", "stream", "stream_options", "tools"}),
+        "call_extra": frozenset({"function", "id", "type"}),
+        "prefix_field": _OF_A_TURN,
+        "replay_required": _OF_A_TURN,
+        # Of these the capabilities speak.
+        "untaken": frozenset(
+            {
+                "messages",
+                "model",
+                "parallel_tool_calls",
+                "reasoning_effort",
+                "response_format",
+                "stream",
+                "tool_choice",
+                "tools",
+            }
+        ),
+    }
     FEATURES: ClassVar[frozenset[str]] = FEATURES | {
         "parameters",
         "reasoning_effort.level",
@@ -75,6 +102,8 @@ class VendorRow(EndpointRow):
     splits_names: bool = False
     #: Whether ``strict: false`` must be said, as the vendor's default is true.
     sends_strict_false: bool = False
+    #: Whether definitions in a schema that is not strict are written out where they are referred to.
+    inlines_definitions: bool = False
     #: The field that must be there on every assistant turn of a conversation with tools, empty if nothing came.
     replay_required: str | None = None
     #: Models (regular expression) that refuse replayed reasoning.

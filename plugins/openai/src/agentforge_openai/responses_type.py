@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentforge.model import ChatModel
 from agentforge.plugin import BeanType
 from agentforge.provider import ChatSettings, endpoints_of, make_model
 from agentforge_openai.openai_settings import OpenAiEndpointSettings
+from agentforge_openai.responses.form import ResponsesForm
 from agentforge_openai.responses_model import OpenAiResponsesModel
+
+if TYPE_CHECKING:
+    from agentforge.provider import EndpointRow
 
 __all__ = ("RESPONSES", "OpenAiResponsesSettings")
 
@@ -23,6 +27,11 @@ class OpenAiResponsesSettings(ChatSettings, OpenAiEndpointSettings):
     """Whether the model gives its reasoning encrypted, to be sent back; unset: as the row says of the model's name."""
     reasoning_summary: Literal["auto", "concise", "detailed"] | None = None
     """Asks for a readable summary of the reasoning."""
+
+    @classmethod
+    def offers(cls, row: EndpointRow) -> bool:
+        """The vendors whose rows say something of this API; of the others no page says that they have it."""
+        return getattr(row, "responses", None) not in (None, ResponsesForm())
 
     def model_of(self, endpoint: Mapping[str, Any]) -> OpenAiResponsesModel:
         """The model."""

@@ -202,6 +202,7 @@ OLLAMA = VendorRow(
     name="ollama",
     base_url="http://localhost:11434/v1",
     # No variable: a key of the cloud must not reach a server of one's own by default.
+    subset=subsets.OLLAMA_FORMAT,
     schemas=subsets.OLLAMA,
     replay_fields=("reasoning",),
     image_urls=False,

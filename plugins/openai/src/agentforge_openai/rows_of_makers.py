@@ -97,6 +97,7 @@ DASHSCOPE = VendorRow(
     key_variable="DASHSCOPE_API_KEY",
     key_required=True,
     description_required=True,
+    inlines_definitions=True,
     stream_only=r"^(qwq|qvq)\b",
     thinking=ThinkingRule(
         models=r"^(qwq|qvq)\b|-thinking\b", switch="enable_thinking", forced_choice=False, json_formats=False
@@ -107,6 +108,8 @@ DASHSCOPE = VendorRow(
         response_formats=frozenset({"text", "json"}),
         audio=False,
         files=False,
+        # A tool of this one name is refused (agno-agi/agno#4846).
+        tool_name_pattern=r"^(?!search$)[a-zA-Z0-9_-]{1,64}$",
         # Names outside the rule are refused here; with "map" they get an alias as elsewhere.
         unsupported={"tool_name": "error", "tool_description": "error", "tool_choice.allowed": "map"},
     ),

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agentforge.tool.spec import PORTABLE, STANDARD, SubsetLimits
 
-__all__ = ("AZURE", "DEEPSEEK", "KIMI", "OLLAMA", "OPENAI")
+__all__ = ("AZURE", "DEEPSEEK", "KIMI", "OLLAMA", "OLLAMA_FORMAT", "OPENAI")
 
 OPENAI = replace(STANDARD, name="openai")
 """The vendor's own page: bounds, patterns, nine formats, references and recursion, 5,000 properties in 10 levels."""
@@ -40,9 +40,7 @@ DEEPSEEK = replace(
 KIMI = replace(
     PORTABLE,
     name="mfjs",
-    allowed=frozenset(
-        {"additionalProperties", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}
-    ),
+    allowed=frozenset({"additionalProperties", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}),
     optional="stay",
     references="$defs",
     recursion=True,
@@ -68,3 +66,16 @@ OLLAMA = replace(
 )
 """What the server keeps of a tool on either of its ways (``api/types.go``): it reads one into a structure with these
 few members and drops every other without a word. A ``$ref`` is dropped outside of ``items``, so all are written out."""
+
+OLLAMA_FORMAT = replace(
+    PORTABLE,
+    name="ollama-format",
+    allowed=frozenset({"format", "maxItems", "maxLength", "minItems", "minLength"}),
+    formats=frozenset({"date", "date-time", "time", "uuid"}),
+    optional="stay",
+    const=True,
+    type_lists="all",
+    empty_objects=True,
+    limits=SubsetLimits(),
+)
+"""What the grammar of an answer there surely holds a model to; references within definitions lead it astray."""

@@ -306,7 +306,7 @@ replies = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     script=st.lists(st.tuples(replies, st.sampled_from(list(FinishReason))), min_size=1, max_size=6),
     outcomes=st.lists(st.sampled_from(list(ToolOutcome)), min_size=30, max_size=30),

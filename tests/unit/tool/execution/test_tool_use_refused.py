@@ -203,6 +203,17 @@ async def test_secrets_in_the_reason_are_masked() -> None:
     assert "sk-canary" not in f"{model.requests[1].messages} {result.notices}"
 
 
+async def test_what_the_model_made_is_masked_and_bounded() -> None:
+    """It goes back into a request, perhaps to another model: no secret does, nor a reply without end."""
+    made = "sk-canary " + "x" * 1_000_000
+    model = ScriptedChatModel([refusal(made, why="y" * 1_000_000), "Sunny."])
+    await ToolService(WeatherTools(), secrets=Secrets(["sk-canary"])).chat(model, None, QUESTION)
+    attempt, told = model.requests[1].messages[-2:]
+    assert isinstance(attempt, AiMessage) and isinstance(told, UserMessage)
+    assert attempt.text == "*** " + "x" * (64 * 1024 - 4)
+    assert "y" * 2_000 + "\nCall the tools again" in told.text and len(told.text) < 2_200
+
+
 async def test_who_listens_hears_that_what_was_shown_does_not_count() -> None:
     """The notice, then the end of the attempt, then the next round."""
     model = ScriptedChatModel([{"text": "maybe", "error": refusal("maybe")}, weather(), "Sunny."])

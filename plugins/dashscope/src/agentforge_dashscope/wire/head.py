@@ -98,7 +98,7 @@ def _response_format(wanted: ResponseFormat | None) -> object:
         return None
     if wanted.type == "json":
         return {"type": "json_object"}
-    from agentforge_dashscope.wire.inlining import inlined
+    from agentforge.provider import inlined
 
     made: dict[str, object] = {
         "name": alias_of(wanted.name, _FORMAT_NAMES),

@@ -12,7 +12,7 @@ __all__ = ("encode_tools",)
 
 def encode_tools(tools: tuple[ToolSpecification, ...], endpoint: Endpoint[DashScopeRow]) -> ToolBlock:
     """All tools as one JSON array. Raises `UnsupportedFeatureError` when two names collide on the wire."""
-    from agentforge_dashscope.wire.inlining import inlined
+    from agentforge.provider import inlined
 
     pattern = endpoint.profile.tool_name_pattern
     notices: list[Notice] = []

@@ -23,8 +23,7 @@ from agentforge.model import (
     ToolExecutionRequest,
     ToolExecutionResultMessage,
 )
-from agentforge.provider import call_id_of, dump_bytes
-from agentforge_dashscope.wire.arguments import sent_arguments
+from agentforge.provider import call_id_of, dump_bytes, sent_arguments
 from agentforge_dashscope.wire.media import content_of, media_of, text_content
 from agentforge_dashscope.wire.shape import DashScopeTurnShape
 

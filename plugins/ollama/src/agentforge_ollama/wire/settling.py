@@ -25,7 +25,7 @@ def settle_chat(
         feature = str(error.details.get("feature"))
         if feature in _FORCED:  # no override adds what the API has no word for
             error.next_step = (
-                "Use tool_choice='auto' and say in a message that the tool is to be called. With "
+                "Use tool_choice: auto and say in a message that the tool is to be called. With "
                 f"{policy_setting(feature, 'drop')} it is left out."
             )
         raise
@@ -59,5 +59,5 @@ def _cannot_stop(settled: Settled, endpoint: Endpoint[OllamaRow]) -> None:
         endpoint,
         "reasoning_effort.none",
         "a request without thinking",
-        f"Use reasoning_effort='low', or set {policy_setting('reasoning_effort.none', 'map')} for the least there is.",
+        f"Use reasoning_effort: low, or set {policy_setting('reasoning_effort.none', 'map')} for the least there is.",
     )

@@ -11,7 +11,7 @@ Decisions the wire leaves to us:
 
 from __future__ import annotations
 
-from agentforge.errors import ToolArgumentsError, UnsupportedFeatureError
+from agentforge.errors import UnsupportedFeatureError
 from agentforge.model import (
     AiMessage,
     ChatMessage,
@@ -23,14 +23,11 @@ from agentforge.model import (
     ToolExecutionResultMessage,
     UserMessage,
 )
-from agentforge.provider import call_id_of, dump_bytes, dump_text, load, utf8
+from agentforge.provider import call_id_of, dump_bytes, dump_text, sent_arguments, utf8
 from agentforge_ollama.wire.media import text_and_images
 from agentforge_ollama.wire.shape import OllamaTurnShape
 
-__all__ = ("INVALID_ARGUMENTS", "encode_turn")
-
-#: The key under which the text of unreadable arguments is replayed.
-INVALID_ARGUMENTS = "invalid_arguments"
+__all__ = ("encode_turn",)
 
 
 def encode_turn(message: ChatMessage, shape: OllamaTurnShape, notices: list[Notice]) -> bytes:
@@ -98,22 +95,8 @@ def _assistant(message: AiMessage, shape: OllamaTurnShape, notices: list[Notice]
 
 def _call(call: ToolExecutionRequest, index: int, shape: OllamaTurnShape) -> str:
     identity, name = call_id_of(call.id, shape.call_id_pattern), shape.wire_name(call.name)
-    function = f'{{"index":{index},"name":{dump_text(name)},"arguments":{_arguments(call)}}}'
+    function = f'{{"index":{index},"name":{dump_text(name)},"arguments":{sent_arguments(call)}}}'
     return f'{{"id":{dump_text(identity)},"function":{function}}}'
-
-
-def _arguments(call: ToolExecutionRequest) -> str:
-    """The text of a JSON object, the call's own where it is one."""
-    text = call.arguments
-    try:
-        if isinstance(load(text), dict):
-            return text
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return dump_text(call.arguments_as_map())
-    except ToolArgumentsError:
-        return dump_text({INVALID_ARGUMENTS: text})
 
 
 def _result(message: ToolExecutionResultMessage, shape: OllamaTurnShape, notices: list[Notice]) -> bytes:

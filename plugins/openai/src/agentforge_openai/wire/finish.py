@@ -16,7 +16,9 @@ _WORDS = {
     "length": FinishReason.LENGTH,
     "model_length": FinishReason.LENGTH,
     "content_filter": FinishReason.CONTENT_FILTER,
+    "sensitive": FinishReason.CONTENT_FILTER,  # of GLM, as network_error is
     "error": FinishReason.ERROR,
+    "network_error": FinishReason.ERROR,
     "insufficient_system_resource": FinishReason.ERROR,
 }
 

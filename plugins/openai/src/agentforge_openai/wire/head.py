@@ -20,6 +20,7 @@ from agentforge.provider import (
 )
 from agentforge_openai.profile import VendorRow
 from agentforge_openai.wire.shape import ChatTurnShape
+from agentforge_openai.wire.tools import written_out
 
 __all__ = ("FORMAT_NAMES", "encode_head", "joined_fields", "parallel_flag", "schema_format")
 
@@ -125,6 +126,8 @@ def schema_format(wanted: ResponseFormat, endpoint: Endpoint[VendorRow], notices
         held = held_schema(schema, f"response format {wanted.name!r}", endpoint, notices)
         strict = held is not None
         schema = held if held is not None else schema
+    if not strict:
+        schema = written_out(schema, endpoint)
     made: dict[str, object] = {"name": alias_of(wanted.name, FORMAT_NAMES), "schema": schema}
     if wanted.description:
         made["description"] = wanted.description

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from agentforge.model import Notice, ToolSpecification
 from agentforge.provider import Endpoint, ToolBlock, alias_map, alias_of, dump_bytes, sent_schemas
 
-__all__ = ("encode_tools",)
+__all__ = ("encode_tools", "written_out")
+
+
+def written_out(schema: Mapping[str, object], endpoint: Endpoint[Any]) -> dict[str, object]:
+    """The schema, with its definitions where they are referred to if the vendor's models read it better so."""
+    if not endpoint.row.inlines_definitions:
+        return dict(schema)
+    from agentforge.provider import inlined
+
+    return inlined(schema)
 
 
 def encode_tools(tools: tuple[ToolSpecification, ...], endpoint: Endpoint[Any]) -> ToolBlock:
@@ -20,7 +30,7 @@ def encode_tools(tools: tuple[ToolSpecification, ...], endpoint: Endpoint[Any]) 
         function: dict[str, object] = {"name": alias_of(tool.name, pattern)}
         if tool.description:
             function["description"] = tool.description
-        function["parameters"] = schema.parameters
+        function["parameters"] = schema.parameters if schema.strict else written_out(schema.parameters, endpoint)
         if schema.strict or endpoint.row.sends_strict_false:
             function["strict"] = schema.strict
         wire.append({"type": "function", "function": function})

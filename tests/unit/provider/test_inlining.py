@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentforge.model import ChatRequestParameters, ToolParameters, ToolSpecification
-from agentforge_dashscope.wire.inlining import inlined
+from agentforge.provider import inlined
 from plugins.dashscope.tests.support import parameters_of
 
 POINT = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}

@@ -1,8 +1,8 @@
-"""Schemas without references: the models here read what stands in its place better than what stands in ``$defs``.
+"""Schemas without references, for models that read what stands in its place better than what stands in ``$defs``.
 
 A reference to what holds itself stays, as does one to anywhere else than the schema's own definitions, and so do
 definitions as long as a reference is left. A schema that would grow beyond measure is sent as it is. All else stays as
-it was declared, as the vendor passes every keyword on; the subsets of the core say what they know in their own way.
+it was declared, for vendors that pass every keyword on; for others there is `SchemaSubset`.
 """
 
 from __future__ import annotations
