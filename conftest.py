@@ -43,7 +43,7 @@ UNCOUNTED = tuple(
 
 
 #: Of how many cases of one table lines are counted: the others run the same ones.
-COUNTED_CASES = 2
+COUNTED_CASES = 30
 
 
 _SEEN = pytest.StashKey[dict[str, int]]()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections import Counter
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ READERS = {
     "chat_completions": ("plugins.openai.tests.test_cassettes", "answers"),
     "responses": ("plugins.openai.tests.responses.test_recorded_answers", "answers"),
     "messages": ("plugins.anthropic.tests.test_cassettes", "answers"),
-    "gemini": ("plugins.gemini.tests.test_cassettes", "interactions"),
-    "ollama": ("plugins.ollama.tests.test_cassettes", "recorded"),
+    "gemini": ("plugins.gemini.tests.test_cassettes", "RECORDINGS.interactions"),
+    "ollama": ("plugins.ollama.tests.test_cassettes", "RECORDINGS.interactions"),
     "dashscope": ("plugins.dashscope.tests.test_cassettes", "answers"),
 }
 
@@ -52,7 +53,7 @@ def test_a_plugin_reads_every_file_of_its_form_and_no_other(form: str, shared: P
     assert files, form
     opened.clear()
 
-    for _ in getattr(importlib.import_module(module), name)(shared):
+    for _ in attrgetter(name)(importlib.import_module(module))(shared):
         pass
 
     assert sorted(set(opened)) == files

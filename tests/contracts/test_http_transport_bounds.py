@@ -178,9 +178,11 @@ async def test_cancelling_at_any_moment_frees_the_slot(
     kind: str, streamed: bool, used: bool, again: int | None
 ) -> None:
     """F25: at each turn of the loop from the start to the wait for an answer, also while the first one is handled."""
-    for turn in range(24):
-        async with serve(*([plain(), stall()] if used else [stall()])) as server, serve(plain()) as other:
-            async with opened(kind, max_connections=1) as transport:
+    turns = range(24)
+    async with serve(*(plain() for _ in turns)) as other:
+        for turn in turns:
+            answers = [plain(), stall()] if used else [stall()]
+            async with serve(*answers) as server, opened(kind, max_connections=1) as transport:
                 if used:
                     await transport.send(post(server))
                 sending = transport.stream(post(server)).__aenter__() if streamed else transport.send(post(server))
@@ -195,7 +197,8 @@ async def test_cancelling_at_any_moment_frees_the_slot(
                 await asyncio.wait([task])
                 assert task.cancelled()
                 assert (await transport.send(post(other, timeouts=replace(PATIENT, pool=0.0)))).status == 200
-            await server.all_closed()
+                await transport.aclose()
+                await server.all_closed()
 
 
 @with_options

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -194,6 +194,24 @@ def _fresh_modules(tmp_path: Path) -> Iterator[None]:
             del sys.modules[name]
 
 
+class ToldEngine:
+    """In the place of the local model's engine, which is asked just this in the plugin's own tests, and takes seconds:
+    gives one reply after the other."""
+
+    replies = ('{"city": "Paris"}}', "The weather in Paris is: 22 degrees and clear.")
+
+    def __init__(self, weights: Path, *, threads: int, context_size: int) -> None:
+        self._left = list(self.replies)
+
+    def generate(self, body: Mapping[str, object], on_chunk: Callable[[Mapping[str, object]], bool]) -> None:
+        """The next reply, in one piece."""
+        on_chunk({"choices": [{"delta": {"content": self._left.pop(0)}, "finish_reason": "stop"}]})
+
+    def close(self) -> None:
+        """All was asked for."""
+        assert self._left == []
+
+
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if any(b.info in (RUN, "yaml") for b in blocks_of(page.read_text("utf-8")))],
@@ -204,6 +222,7 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     module = ModuleType("page_examples")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("agentforge_local.model.Engine", ToldEngine)
     monkeypatch.syspath_prepend(str(tmp_path / "src"))
     monkeypatch.syspath_prepend(str(tmp_path))
     if page.parent == ROOT:

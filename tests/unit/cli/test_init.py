@@ -186,4 +186,4 @@ def test_the_overview_keeps_names_and_summaries_apart(run_cli: Run) -> None:
     """However long a command's arguments are."""
     [line] = [line for line in run_cli("--help")[1].splitlines() if line.startswith("  init ")]
 
-    assert "[--plugin NAME]  begin" in line
+    assert re.search(r"\[--plugin NAME\] {2,}begin", line)

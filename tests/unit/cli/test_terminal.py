@@ -16,27 +16,27 @@ import pytest
 
 from tests.support.programs import python_m_agentforge
 
-# The child makes the terminal its own, so that Ctrl-C typed there reaches it as a signal.
-_PROGRAM = (
-    "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
-    "from agentforge.cli.main import run; sys.exit(run())"
-)
+# The program makes the terminal its own, so that Ctrl-C typed there reaches it as a signal: a real one at its start, a
+# forked one when it imports its tools.
+_OWN = "import fcntl, os, sys, termios; {} fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+_REAL = (sys.executable, "-c", _OWN.format("") + "from agentforge.cli.main import run; sys.exit(run())")
 _PATIENCE = 60.0
 
 
 class Screen:
     """A pseudo-terminal with the program in it; ``text`` is all that was on the screen."""
 
-    def __init__(self, words: list[str], environment: dict[str, str]) -> None:
+    def __init__(self, command: list[str]) -> None:
         self._master, slave = os.openpty()
         self.text = ""
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, *words],
+            command,
             stdin=slave,
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            env={"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8", **environment},
+            env={name: text for name, text in os.environ.items() if not name.startswith("AGENTFORGE_")}
+            | {"TERM": "xterm"},
         )
         os.close(slave)
 
@@ -97,8 +97,12 @@ def waiting(project: Any, tmp_path: Path) -> Iterator[Any]:
     project.script(turns % arguments, component="WaitingTools")
     screens: list[Screen] = []
 
-    def start(*words: str) -> Screen:
-        screens.append(Screen(["--config", project.file, "chat", *words], {}))
+    def start(*words: str, real: bool = False) -> Screen:
+        if not real:
+            module = project.folder / f"{project.module}.py"
+            module.write_text(_OWN.format("os.setsid();") + module.read_text("utf-8"), "utf-8")
+        program = _REAL if real else python_m_agentforge()
+        screens.append(Screen([*program, "--config", project.file, "chat", *words]))
         return screens[-1]
 
     yield start
@@ -120,7 +124,7 @@ def test_what_happens_is_on_the_screen_before_the_end_is_made(waiting: Any, tmp_
 
 def test_ctrl_c_ends_the_turn_and_not_the_session(waiting: Any) -> None:
     """The next question is answered, and Ctrl-D ends the session."""
-    screen = waiting()
+    screen = waiting(real=True)
     screen.wait_for_prompt()
     screen.type("wait for it\n")
     screen.wait_for("-> wait_for")

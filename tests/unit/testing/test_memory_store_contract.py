@@ -165,7 +165,7 @@ WRONG: list[tuple[str, Callable[[], Any], str]] = [
 @pytest.mark.parametrize(("test", "wrong", "words"), WRONG)
 def test_a_wrong_store_is_caught(test: str, wrong: Callable[[], Any], words: str) -> None:
     """By the test that is about it, with a sentence that says what is wrong."""
-    assert words in caught(MemoryStoreContract, test, store=lambda self: wrong())
+    assert words in caught(MemoryStoreContract, test, store=lambda self: wrong(), patience=10)
 
 
 def test_each_test_catches_something() -> None:

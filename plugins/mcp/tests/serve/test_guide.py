@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,10 @@ from typing import Any
 import fastmcp
 import pytest
 
+from tests.support.programs import agentforge
+
 GUIDE = Path(__file__).parents[4] / "docs" / "guides" / "serving-tools.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PROGRAM = str(Path(sys.executable).with_name("agentforge"))
 
 
 def blocks(kind: str) -> list[str]:
@@ -43,7 +43,7 @@ def here(server: dict[str, Any], folder: Path) -> dict[str, Any]:
     words = [word.replace("/opt/desk", str(folder)) for word in server["args"]]
     words = [word.replace("${workspaceFolder}", str(folder)) for word in words]
     assert server["command"].endswith("/.venv/bin/agentforge")
-    return {**server, "command": PROGRAM, "args": words, "env": dict(os.environ), "keep_alive": False}
+    return {**server, "command": agentforge()[0], "args": words, "env": dict(os.environ), "keep_alive": False}
 
 
 async def test_the_settings_for_claude_desktop_start_the_server(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

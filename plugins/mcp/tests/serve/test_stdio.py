@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +21,9 @@ from agentforge.cli.main import run
 from agentforge.tool.execution import ToolService
 from agentforge_mcp.serve import McpServer
 from agentforge_mcp.serve.wire import StdioWire
+from tests.support.programs import REAL, agentforge
 
 DESK = Path(__file__).parent / "desk" / "agentforge.yaml"
-PROGRAM = str(Path(sys.executable).with_name("agentforge"))
 WORDS = ["mcp", "serve", "--config", str(DESK)]
 SECRETS = {"DESK_TOKEN": "canary-token-81549300", "DESK_KEY": "canary-key-4471"}
 PATIENCE = 20
@@ -36,10 +35,10 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def started(**streams: Any) -> Iterator[subprocess.Popen[bytes]]:
+def started(program: tuple[str, ...] = REAL, **streams: Any) -> Iterator[subprocess.Popen[bytes]]:
     """The program, ended at the end whatever happens."""
     process = subprocess.Popen(
-        [PROGRAM, *WORDS],
+        [*program, *WORDS],
         env=environment(),
         **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
     )
@@ -81,7 +80,7 @@ def test_the_wire_holds_messages_alone_until_the_client_ends() -> None:
     thirty calls at once each get their answer; no secret leaves, neither here nor there. What is no message is answered
     as such, and one that is too long is not held. A client that closes its end while a call runs: the call is
     cancelled, the beans are closed, exit code 0."""
-    with started() as process:
+    with started(agentforge()) as process:
         handshake(process)
 
         def called(number: int, name: str, **arguments: Any) -> str:
