@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # How many examples a property runs unless it says so itself; ``--hypothesis-profile thorough`` runs many.
-settings.register_profile("suite", max_examples=40)
+# A busy machine is no fault of an example.
+settings.register_profile("suite", max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", max_examples=1_000, deadline=None)
 settings.load_profile("suite")
 
